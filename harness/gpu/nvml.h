@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* NVML by dlopen, with what is used of it declared by us, so that it works (and doctor builds) without a
+ * toolkit. Calls can take milliseconds and can hang in a sick driver: only short-lived children use this. */
+#ifndef GPUVET_GPU_NVML_H
+#define GPUVET_GPU_NVML_H
+
+#include "base/error.h"
+#include "base/json.h"
+
+#include <stdbool.h>
+
+struct nvml;
+
+/* NULL with `err` saying whether the library is absent, the driver is not loaded, the versions differ … */
+struct nvml *nvml_open(struct error *err);
+void nvml_close(struct nvml *nvml);
+
+/* The "gpus" array of gpuvet.capture/1 (docs/formats.md), GPUs in PCI order; what NVML does not give is null. */
+js *nvml_gpus(struct nvml *nvml, struct error *err);
+
+/* What is on each GPU right now, for the quiet gate: [{"uuid","utilization_percent","memory_used_mib",
+ * "processes":[{"pid","used_mib"}]}]. */
+js *nvml_activity(struct nvml *nvml, struct error *err);
+
+/* Counters that are taken as differences around an item: {"replay","violation_us":{…},"pcie_gen","pcie_width",
+ * "temperature_c","power_w"} for one GPU; null where unknown. */
+js *nvml_counters(struct nvml *nvml, const char *uuid);
+
+#endif

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The contract between a case (bench/NAME.c) and the harness. A case is one file with one `const struct
+ * bench_case` at its end and one line in bench/cases.def. It prints nothing, decides no counts, and reads no
+ * clock unless it samples. docs/add-a-case.md walks through one. */
+#ifndef GPUVET_RUN_CASE_H
+#define GPUVET_RUN_CASE_H
+
+#include "base/error.h"
+#include "base/json.h"
+#include "gpu/gpu.h"
+#include "system/node.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Items of a round run block after block, quiet ones first; order is random within a block. */
+enum block { BLOCK_QUIET, BLOCK_LATENCY, BLOCK_COPY, BLOCK_P2P, BLOCK_COLLECTIVE, BLOCK_GEMM, BLOCK_COUNT };
+
+enum timing {
+    TIMING_GATED, /* n operations queued behind a gate, timed by events on the device */
+    TIMING_HOST,  /* the case's sample() yields the values itself, by a host clock */
+};
+
+/* What a sample's value is. For TIMING_GATED the harness makes it from seconds per operation and work(). */
+enum quantity {
+    QUANTITY_TIME,      /* us per operation, lower is better */
+    QUANTITY_BANDWIDTH, /* GB/s (1e9 bytes per second), higher is better */
+    QUANTITY_FREQUENCY, /* GHz, higher is better */
+    QUANTITY_COUNT,     /* a plain number without unit, for the null case */
+};
+
+struct metric {
+    const char *name; /* "bandwidth"; NULL ends the table */
+    enum quantity quantity;
+    enum timing timing;
+};
+
+/* One series of the design's table: a statistic over the samples of one round. */
+struct series_row {
+    const char *metric;    /* NULL ends the table */
+    const char *statistic; /* "" (the median), "p50", "p90", "p99" */
+    const char *only;      /* "idle_us=50": only instances with this parameter; NULL: all. Several: "a=1|a=2" */
+    double delta_rel;      /* smallest effect that matters: max(delta_rel, delta_abs) */
+    double delta_abs;      /* in the metric's unit; 0: none */
+    double between_rel;    /* default between-run spread (one sigma, relative) when no baseline gives it; 0: none */
+    bool descriptive;      /* never primary, whatever the instance says (tails) */
+};
+
+/* In which profiles an instance runs, and whether its series are judged. */
+enum level {
+    LEVEL_PRIMARY,     /* every round of every profile */
+    LEVEL_DESCRIPTIVE, /* once or a few times in standard, every round in thorough; not in quick */
+    LEVEL_THOROUGH,    /* only in thorough */
+    LEVEL_HIDDEN,      /* only when asked for by name: faults for tests */
+};
+
+/* Where one item runs and with what. Made by the case's instances() from a node; plain data. */
+struct instance {
+    const struct metric *metric;
+    enum level level;
+    js *where;      /* {"gpu":"GPU-…","role":"local"}: part of the key, owned */
+    js *attributes; /* {"bdf":…,"path_class":…,"os_node":0}: recorded, no part of the key, owned */
+    js *params;     /* {"bytes":536870912,"memory":"pinned"}: all of them, defaults too, owned */
+    int cpu;        /* OS index of the PU to pin to; -1: not pinned */
+    int samples;    /* per round */
+    int operations; /* per sample, gated only; at most 256 */
+    double seconds; /* estimated wall time of one item, set-up and verification included */
+    double limit_raw; /* physical limit in the metric's unit; NAN: unknown */
+    double limit;     /* after packet headers; equal to limit_raw where those are unknown */
+    char *skip;       /* why it cannot run here, owned; NULL: it can */
+};
+
+struct instance_list {
+    struct instance *items;
+    size_t count;
+    size_t capacity;
+};
+
+/* A zeroed instance at the end of the list with empty where, attributes and params, unknown limits, no pin. */
+struct instance *instance_add(struct instance_list *list, const struct metric *metric, enum level level);
+void instance_list_free(struct instance_list *list);
+
+struct needs {
+    int gpus;      /* at least this many */
+    bool peer;     /* P2P between them */
+    int cc_major;  /* compute capability at least; 0: any */
+};
+
+/* What verify() found. A figure counts only when `bad` is 0. */
+struct verification {
+    uint64_t checked_bytes;
+    uint64_t bad; /* wrong 4-byte words */
+    uint64_t first_bad_offset; /* bytes from the buffer's start */
+    uint32_t expected, found;  /* the word there */
+    char what[64]; /* which buffer: "device buffer", "host buffer"; "" when nothing needs verifying */
+};
+
+struct samples {
+    double *values;
+    size_t count;
+    size_t capacity;
+};
+void samples_add(struct samples *samples, double value);
+
+/* Given to every function that runs in the worker's child. */
+struct case_context {
+    const js *where, *attributes, *params;
+    uint64_t seed; /* differs by item and round: for verification data and random order */
+    int round;
+    int cpu;               /* pinned to, -1 not */
+    int wanted_samples;    /* for sample() */
+    struct gpu_device gpu; /* opened where `where` has "gpu" */
+    bool has_gpu;
+    void *state;     /* the case's own, made by prepare, freed by finish */
+    js *extra;       /* an object the case may add to: goes into the record as "detail" */
+    js *flags;       /* an array of strings: what makes the samples doubtful */
+};
+
+const char *case_text(const struct case_context *context, const char *param);     /* "" when absent */
+int64_t case_number(const struct case_context *context, const char *param); /* 0 when absent */
+
+struct bench_case {
+    const char *name;    /* "copy.h2d" */
+    int version;         /* raised when numbers change their meaning */
+    const char *summary; /* one line */
+    enum block block;
+    bool quiet;  /* coordinator and supervisor sleep while it runs */
+    bool hidden; /* not in list, not in any profile */
+    struct needs needs;
+    const struct metric *metrics;
+    const struct series_row *series;
+
+    /* Adds the instances for this node (needs are already met). */
+    void (*instances)(const struct node *node, struct instance_list *out);
+    /* Allocates and fills what the item needs, pinned already. May be NULL. */
+    bool (*prepare)(struct case_context *context, struct error *err);
+    /* Gated: queues `count` operations on `stream`. */
+    bool (*enqueue)(struct case_context *context, gpu_stream stream, int count, struct error *err);
+    /* Host: adds context->wanted_samples values in the metric's unit. */
+    bool (*sample)(struct case_context *context, struct samples *out, struct error *err);
+    /* Checks what the last timed operation left behind. NULL: nothing moves data. */
+    bool (*verify)(struct case_context *context, struct verification *out, struct error *err);
+    /* Bytes moved by one operation (bandwidth metrics only). */
+    double (*work)(const struct case_context *context);
+    /* Releases everything; runs also after a failure of any of the others. May be NULL. */
+    void (*finish)(struct case_context *context);
+};
+
+/* All cases, in the order of cases.def. */
+extern const struct bench_case *const bench_cases[];
+extern const size_t bench_cases_count;
+const struct bench_case *bench_find(const char *name);
+/* Mandatory slots, unique names, legal units and series rows: false with `err` naming the case. */
+bool bench_check_all(struct error *err);
+
+const char *quantity_unit(enum quantity quantity); /* "us", "GB/s", "GHz", "" */
+bool quantity_higher_is_better(enum quantity quantity);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is known of each GPU, as plain data: read by NVML in gpu/ (live) or from a capture's probes.json. The
+ * JSON form is the "gpus" array of gpuvet.capture/1 (docs/formats.md). */
+#ifndef GPUVET_SYSTEM_GPUS_H
+#define GPUVET_SYSTEM_GPUS_H
+
+#include "base/json.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Numbers that are not known are -1, text is "". */
+struct gpu_info {
+    int index;     /* PCI order, as nvidia-smi counts */
+    char uuid[80]; /* "GPU-…" */
+    char bdf[16];  /* "0000:41:00.0", lower case */
+    char name[96];
+    char driver[32]; /* "580.159.04" */
+    int cc_major, cc_minor;
+    int64_t memory_mib;
+    int64_t bar1_mib;
+    int memory_bus_bits;
+    int mem_clock_max_mhz, sm_clock_max_mhz;
+    int pcie_gen_max, pcie_width_max;
+    bool mig;          /* MIG is on: a skip with that reason */
+    char unusable[160]; /* why CUDA cannot use it; "": usable as far as is known */
+};
+
+struct gpu_list {
+    struct gpu_info *items;
+    size_t count;
+    char reason[256]; /* why there is no GPU (or no NVML): for skips; "" when count > 0 */
+    js *raw;          /* the JSON array as it came, owned; NULL: none */
+};
+
+/* `array` (borrowed) may be hostile: what does not fit is left unknown; at most 64 GPUs. */
+void gpu_list_from_json(const js *array, struct gpu_list *out);
+void gpu_list_free(struct gpu_list *list);
+
+/* Flat environment keys gpu.UUID.{name,driver,vbios,power_limit_w,ecc,persistence,locked_clocks,bar1_mib} go
+ * to `stable`; gpu.UUID.{temperature_c,pstate,…} and what else moves by itself go to `moving`. */
+void gpu_list_environment(const struct gpu_list *list, js *stable, js *moving);
+
+#endif
