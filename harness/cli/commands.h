@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every subcommand: cmd_NAME.c each defines one of these. */
+#ifndef GPUVET_CLI_COMMANDS_H
+#define GPUVET_CLI_COMMANDS_H
+
+#include "base/options.h"
+
+extern const struct command command_run;
+extern const struct command command_list;
+extern const struct command command_compare;
+extern const struct command command_baseline;
+extern const struct command command_env;
+extern const struct command command_version;
+/* Hidden: gpuvet starts these itself. */
+extern const struct command command_worker;
+extern const struct command command_keeper;
+
+#endif

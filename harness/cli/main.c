@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Picks the subcommand. Exit status 2 is the command line's (and output that could not be written). */
+#include "base/build.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "cli/commands.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { EXIT_USAGE = 2 };
+
+static const struct command *const commands[] = {
+#ifdef GPUVET_HAVE_CMD_run
+    &command_run,
+#endif
+#ifdef GPUVET_HAVE_CMD_list
+    &command_list,
+#endif
+#ifdef GPUVET_HAVE_CMD_compare
+    &command_compare,
+#endif
+#ifdef GPUVET_HAVE_CMD_baseline
+    &command_baseline,
+#endif
+#ifdef GPUVET_HAVE_CMD_env
+    &command_env,
+#endif
+    &command_version,
+#ifdef GPUVET_HAVE_CMD_worker
+    &command_worker,
+#endif
+#ifdef GPUVET_HAVE_CMD_keeper
+    &command_keeper,
+#endif
+};
+enum { N_COMMANDS = sizeof commands / sizeof *commands };
+
+static void print_help(FILE *out) {
+    fputs("Usage: gpuvet COMMAND [OPTION…]\n"
+          "Vets a GPU node: measures what a tuning change touches and compares it with the time before.\n"
+          "\n"
+          "Commands:\n",
+          out);
+    for (size_t i = 0; i < N_COMMANDS; i++)
+        if (!commands[i]->hidden)
+            fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+    fputs(
+        "\n"
+        "gpuvet COMMAND --help shows a command's options and examples.\n"
+        "\n"
+        "Exit status: 0 all well; 1 a regression, a failed check, a hang, an error; 2 usage, or refused before\n"
+        "measuring; 3 undecided, with --strict; 77 everything was skipped; 130, 143 interrupted.\n",
+        out);
+}
+
+static const struct command *find(const char *name) {
+    for (size_t i = 0; i < N_COMMANDS; i++)
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+    return NULL;
+}
+
+static int unknown_command(const char *name) {
+    const char *names[N_COMMANDS];
+    size_t count = 0;
+    for (size_t i = 0; i < N_COMMANDS; i++)
+        if (!commands[i]->hidden)
+            names[count++] = commands[i]->name;
+    const char *near = text_nearest(name, names, count);
+    struct error err = {0};
+    const char *what = name[0] == '-' ? "option" : "command";
+    if (near != NULL && name[0] != '-')
+        FAIL(&err, ERROR_USAGE, "unknown command '%s'; did you mean %s? See gpuvet --help", name, near);
+    else
+        FAIL(&err, ERROR_USAGE, "unknown %s '%s'. See gpuvet --help", what, name);
+    log_error(&err);
+    return EXIT_USAGE;
+}
+
+static int run_command(const struct command *command, int argc, char **argv) {
+    void *values = mem_zeroed(1, command->values_size);
+    struct strings arguments = {0};
+    struct error err = {0};
+    if (command->defaults != NULL)
+        command->defaults(values);
+    int status = 0;
+    switch (options_parse(command, argc, argv, values, &arguments, &err)) {
+    case OPTIONS_RUN:
+        status = command->run(values, &arguments);
+        break;
+    case OPTIONS_HELP_SHOWN:
+        break;
+    case OPTIONS_BAD:
+        log_error(&err);
+        status = EXIT_USAGE;
+        break;
+    }
+    options_free(command, values);
+    strings_free(&arguments);
+    free(values);
+    return status;
+}
+
+static int help_on(const struct command *command) {
+    char *argv[] = {mem_copy_string(command->name), mem_copy_string("--help"), NULL};
+    int status = run_command(command, 2, argv);
+    free(argv[0]);
+    free(argv[1]);
+    return status;
+}
+
+static int dispatch(int argc, char **argv) {
+    if (argc < 2) {
+        print_help(stderr);
+        return EXIT_USAGE;
+    }
+    const char *name = argv[1];
+    bool help = strcmp(name, "help") == 0;
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || (help && argc == 2)) {
+        print_help(stdout);
+        return 0;
+    }
+    if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
+        printf("gpuvet %s build %s\n", build_version(), build_id());
+        return 0;
+    }
+    const struct command *command = find(help ? argv[2] : name);
+    if (command == NULL)
+        return unknown_command(help ? argv[2] : name);
+    return help ? help_on(command) : run_command(command, argc - 1, argv + 1);
+}
+
+/* What was printed must have arrived: a full disk is no success. A closed pipe is the reader's choice. */
+static int finish_output(int status) {
+    errno = 0;
+    bool failed = ferror(stdout) != 0;
+    if (fflush(stdout) != 0)
+        failed = true;
+    if (!failed || errno == EPIPE)
+        return status;
+    struct error err = {0};
+    FAIL(&err, ERROR_SYSTEM, "cannot write to standard output: %s",
+         errno != 0 ? strerror(errno) : "an earlier write failed");
+    log_error(&err);
+    return status == 0 ? EXIT_USAGE : status;
+}
+
+int main(int argc, char **argv) {
+    /* Writes to a pipe nobody reads fail with EPIPE instead of killing the process, which a coordinator with
+     * workers at the other end could not survive. */
+    signal(SIGPIPE, SIG_IGN);
+    return finish_output(dispatch(argc, argv));
+}
