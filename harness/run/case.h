@@ -135,6 +135,9 @@ struct bench_case {
     void (*instances)(const struct node *node, struct instance_list *out);
     /* Allocates and fills what the item needs, pinned already. May be NULL. */
     bool (*prepare)(struct case_context *context, struct error *err);
+    /* Spoils what the timed operations will write, so that one that never ran shows. Called once after the warm-up,
+     * outside all timing, before the first sample. May be NULL. */
+    bool (*poison)(struct case_context *context, struct error *err);
     /* Gated: queues `count` operations on `stream`. */
     bool (*enqueue)(struct case_context *context, gpu_stream stream, int count, struct error *err);
     /* Host: adds context->wanted_samples values in the metric's unit. */
