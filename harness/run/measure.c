@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/measure.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "run/case.h"
+#include "system/pin.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    WARM_MIN_BATCHES = 3,
+    WARM_MAX_BATCHES = 20,
+};
+static const int64_t warm_limit_ns = NS_PER_S;
+static const int64_t gate_limit_ns = 5 * NS_PER_S;
+static const double warm_tolerance = 0.01; /* two batches in a row within 1 % count as steady */
+
+/* What timing on the device needs, made once for an item. */
+struct timer {
+    gpu_stream stream;
+    gpu_event start, stop;
+    struct gpu_gate *gate;
+    struct gpu_clock_probe *probe;
+};
+
+static bool timer_make(struct timer *t, struct error *err) {
+    return gpu_stream_make(&t->stream, err) && gpu_event_make_timed(&t->start, err) &&
+           gpu_event_make_timed(&t->stop, err) && gpu_gate_make(&t->gate, err) &&
+           gpu_clock_probe_make(&t->probe, err);
+}
+
+static void timer_free(struct timer *t) {
+    gpu_clock_probe_free(t->probe);
+    gpu_gate_free(t->gate);
+    gpu_event_free(t->start);
+    gpu_event_free(t->stop);
+    gpu_stream_free(t->stream);
+}
+
+/* Seconds of `count` operations, ungated: warming up must not depend on what may synchronise by itself. */
+static bool time_ungated(const struct bench_case *bench, struct case_context *context, struct timer *t, int count,
+                         double *seconds, struct error *err) {
+    return gpu_event_record(t->start, t->stream, err) && bench->enqueue(context, t->stream, count, err) &&
+           gpu_event_record(t->stop, t->stream, err) && gpu_stream_wait(t->stream, err) &&
+           gpu_event_elapsed(t->start, t->stop, seconds, err);
+}
+
+/* Until two batches in a row take the same time: by then clock, P-state and link have settled. */
+static bool warm_up(const struct bench_case *bench, struct case_context *context, struct timer *t, int count,
+                    struct error *err) {
+    int64_t end = clock_raw() + warm_limit_ns;
+    double last = NAN;
+    for (int i = 0; i < WARM_MAX_BATCHES && (clock_raw() < end || i < WARM_MIN_BATCHES); i++) {
+        double seconds = 0;
+        if (!time_ungated(bench, context, t, count, &seconds, err))
+            return RELAY(err);
+        bool steady = fabs(seconds - last) <= warm_tolerance * last;
+        if (steady && i + 1 >= WARM_MIN_BATCHES)
+            return true;
+        last = seconds;
+    }
+    js_append_string(context->flags, "not-steady");
+    return true;
+}
+
+static bool time_gated(const struct bench_case *bench, struct case_context *context, struct timer *t, int count,
+                       double *seconds, struct error *err) {
+    bool queued = gpu_gate_close(t->gate, t->stream, gate_limit_ns, err) &&
+                  gpu_clock_probe_read(t->probe, t->stream, 0, err) && gpu_event_record(t->start, t->stream, err) &&
+                  bench->enqueue(context, t->stream, count, err) && gpu_event_record(t->stop, t->stream, err) &&
+                  gpu_clock_probe_read(t->probe, t->stream, 1, err);
+    gpu_gate_open(t->gate); /* also after a failure: the stream must come free */
+    return queued && gpu_stream_wait(t->stream, err) && gpu_gate_held(t->gate, err) &&
+           gpu_event_elapsed(t->start, t->stop, seconds, err);
+}
+
+static double value_of(const struct metric *metric, double seconds, double work) {
+    return metric->quantity == QUANTITY_BANDWIDTH ? work / seconds / 1e9 : seconds * 1e6;
+}
+
+static bool sample_gated(const struct bench_case *bench, const struct metric *metric, struct case_context *context,
+                         int operations, struct samples *out, js *mhz, struct error *err) {
+    struct timer t = {0};
+    bool good = timer_make(&t, err) && warm_up(bench, context, &t, operations, err);
+    for (int i = 0; good && i < context->wanted_samples; i++) {
+        double seconds = 0;
+        good = time_gated(bench, context, &t, operations, &seconds, err);
+        if (!good)
+            break;
+        double work = bench->work != NULL ? bench->work(context) : 0;
+        samples_add(out, value_of(metric, seconds / operations, work));
+        js_append_number(mhz, gpu_clock_probe_mhz(t.probe));
+    }
+    timer_free(&t);
+    return good;
+}
+
+static js *verification_json(const struct verification *v) {
+    js *o = js_new_object();
+    js_set_string(o, "what", v->what);
+    js_set_int(o, "checked_bytes", (int64_t)v->checked_bytes);
+    js_set_int(o, "bad_words", (int64_t)v->bad);
+    if (v->bad > 0) {
+        char word[16];
+        js_set_int(o, "first_bad_offset", (int64_t)v->first_bad_offset);
+        snprintf(word, sizeof word, "0x%08x", v->expected);
+        js_set_string(o, "expected", word);
+        snprintf(word, sizeof word, "0x%08x", v->found);
+        js_set_string(o, "found", word);
+    }
+    return o;
+}
+
+static bool check_data(const struct bench_case *bench, struct case_context *context, js *result,
+                       struct error *err) {
+    if (bench->verify == NULL)
+        return true;
+    struct verification v = {0};
+    if (!bench->verify(context, &v, err))
+        return RELAY(err);
+    if (v.what[0] != '\0')
+        js_set(result, "verify", verification_json(&v));
+    if (v.bad == 0)
+        return true;
+    return FAIL(err, ERROR_VERIFY, "%llu wrong words in the %s, the first at offset %llu: expected 0x%08x, found 0x%08x",
+                (unsigned long long)v.bad, v.what, (unsigned long long)v.first_bad_offset, v.expected, v.found);
+}
+
+static bool set_place(struct case_context *context, js *result, struct error *err) {
+    const char *gpu = js_get_string(context->where, "gpu", NULL);
+    if (context->cpu >= 0 && !pin_thread(context->cpu, err))
+        return RELAY(err);
+    if (context->cpu < 0 && !pin_release(err))
+        return RELAY(err);
+    js *pin = js_new_object();
+    js_set(pin, "cpu", context->cpu < 0 ? js_new_null() : js_new_int(context->cpu));
+    js_set(pin, "cpu_read_back", context->cpu < 0 ? js_new_null() : js_new_int(pin_bound_cpu()));
+    js_set(result, "pin", pin);
+    if (gpu == NULL)
+        return true;
+    int count = 0;
+    if (!gpu_start(&count, err) || !gpu_open(gpu, &context->gpu, err))
+        return RELAY(err);
+    context->has_gpu = true;
+    return true;
+}
+
+static bool measure(const struct bench_case *bench, const struct metric *metric, struct case_context *context,
+                    int operations, js *result, struct error *err) {
+    struct samples samples = {0};
+    js *mhz = js_new_array();
+    bool good = set_place(context, result, err) && (bench->prepare == NULL || bench->prepare(context, err));
+    if (good)
+        good = metric->timing == TIMING_GATED
+                   ? sample_gated(bench, metric, context, operations, &samples, mhz, err)
+                   : bench->sample(context, &samples, err);
+    js *values = js_new_array();
+    for (size_t i = 0; i < samples.count; i++)
+        js_append_number(values, samples.values[i]);
+    js_set(result, "samples", values);
+    if (js_length(mhz) > 0)
+        js_set(result, "sm_mhz", js_keep(mhz));
+    js_free(mhz);
+    free(samples.values);
+    if (good && samples.count == 0)
+        good = FAIL(err, ERROR_DATA, "no sample was accepted");
+    if (good)
+        good = check_data(bench, context, result, err);
+    if (bench->finish != NULL)
+        bench->finish(context);
+    return good;
+}
+
+static const struct metric *find_metric(const struct bench_case *bench, const char *name) {
+    for (const struct metric *m = bench->metrics; m->name != NULL; m++)
+        if (strcmp(m->name, name) == 0)
+            return m;
+    return NULL;
+}
+
+js *measure_item(const js *item) {
+    js *result = js_new_object();
+    struct error err = {0};
+    const struct bench_case *bench = bench_find(js_get_string(item, "case", ""));
+    const struct metric *metric = bench == NULL ? NULL : find_metric(bench, js_get_string(item, "metric", ""));
+    struct case_context context = {
+        .where = js_get(item, "where"),
+        .attributes = js_get(item, "attributes"),
+        .params = js_get(item, "params"),
+        .seed = (uint64_t)js_get_int(item, "seed", 0),
+        .round = (int)js_get_int(item, "round", 0),
+        .cpu = (int)js_get_int(item, "cpu", -1),
+        .wanted_samples = (int)js_get_int(item, "samples", 1),
+        .extra = js_new_object(),
+        .flags = js_new_array(),
+    };
+    int operations = (int)js_get_int(item, "operations", 1);
+    bool good = metric != NULL;
+    if (!good)
+        FAIL(&err, ERROR_DATA, "this build has no such case or metric");
+    else
+        good = measure(bench, metric, &context, operations, result, &err);
+    js_set_string(result, "outcome", good ? "ok" : err.kind == ERROR_VERIFY ? "fail" : "error");
+    if (!good)
+        js_set_string(result, "reason", err.text);
+    js_set(result, "flags", context.flags);
+    if (js_length(context.extra) > 0)
+        js_set(result, "detail", js_keep(context.extra));
+    js_free(context.extra);
+    return result;
+}

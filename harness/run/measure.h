@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One item, measured in the process that calls: pin, prepare, warm up, time, verify. For the worker's child. */
+#ifndef GPUVET_RUN_MEASURE_H
+#define GPUVET_RUN_MEASURE_H
+
+#include "base/json.h"
+
+#include <stdbool.h>
+
+/* `item` is the message of the coordinator (docs/formats.md, "Messages"). Returns the record's measured part:
+ * outcome, reason, samples, sm_mhz, flags, verify, pin, detail (owned). Never NULL. */
+js *measure_item(const js *item);
+
+/* The same from a seeded generator, without touching CPU or GPU: for --simulate. */
+js *simulate_item(const js *item);
+
+#endif

@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/plan.h"
+
+#include "base/mem.h"
+#include "run/record.h"
+#include "stats/distributions.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const profile_names[] = {"quick", "standard", "thorough", NULL};
+
+static const struct profile profiles[] = {
+    {"quick", 5, 40, 0, false, "5 rounds: correctness, and changes of 10 % and more"},
+    {"standard", 12, 0, 2, false, "12 rounds: changes of a few per cent"},
+    {"thorough", 20, 0, -1, true, "20 rounds, descriptive series too"},
+};
+
+const struct profile *profile_find(const char *name) {
+    for (size_t i = 0; i < sizeof profiles / sizeof *profiles; i++)
+        if (strcmp(profiles[i].name, name) == 0)
+            return &profiles[i];
+    return NULL;
+}
+
+/* ---- which instances ---- */
+
+/* "idle_us=50|idle_us=1000" against the parameters of an instance. */
+static bool only_applies(const char *only, const js *params) {
+    if (only == NULL)
+        return true;
+    struct strings alternatives = {0};
+    strings_split(&alternatives, only, '|');
+    bool applies = false;
+    for (size_t i = 0; i < alternatives.count && !applies; i++) {
+        char *equals = strchr(alternatives.items[i], '=');
+        if (equals == NULL)
+            continue;
+        *equals = '\0';
+        const js *value = js_get(params, alternatives.items[i]);
+        char number[32];
+        snprintf(number, sizeof number, "%lld", (long long)js_int(value, INT64_MIN));
+        applies = strcmp(js_string(value, number), equals + 1) == 0;
+    }
+    strings_free(&alternatives);
+    return applies;
+}
+
+static bool row_fits(const struct series_row *row, const struct instance *instance) {
+    return strcmp(row->metric, instance->metric->name) == 0 && only_applies(row->only, instance->params);
+}
+
+/* A hidden instance (its parameter "corrupt" spoils data on purpose) runs only when a pattern says so, never by
+ * way of a wildcard that was meant for its visible sisters. */
+static bool asks_for_hidden(const char *pattern) {
+    return strstr(pattern, "corrupt=") != NULL;
+}
+
+static bool pattern_selects(const char *pattern, const struct plan_item *item) {
+    if (!series_selected(pattern, item->key))
+        return false;
+    if (item->bench->hidden)
+        return strncmp(pattern, item->bench->name, strlen(item->bench->name)) == 0;
+    return item->instance.level != LEVEL_HIDDEN || asks_for_hidden(pattern);
+}
+
+static bool is_selected(const struct plan_options *options, const struct plan_item *item) {
+    if (options->cases == NULL || options->cases->count == 0)
+        return !item->bench->hidden && item->instance.level != LEVEL_HIDDEN;
+    for (size_t i = 0; i < options->cases->count; i++)
+        if (pattern_selects(options->cases->items[i], item))
+            return true;
+    return false;
+}
+
+/* Whole-key patterns are explicit wishes: what they name runs in every round of any profile. */
+static bool is_wished(const struct plan_options *options, const struct plan_item *item) {
+    for (size_t i = 0; options->cases != NULL && i < options->cases->count; i++)
+        if (strpbrk(options->cases->items[i], "@/") != NULL && pattern_selects(options->cases->items[i], item))
+            return true;
+    return false;
+}
+
+static void set_round(struct plan_item *item, int round) {
+    item->rounds_mask[(round / 64) % 4] |= UINT64_C(1) << (round % 64);
+}
+
+/* False: the profile leaves this item out. */
+static bool set_rounds(const struct plan *plan, struct plan_item *item, bool wished) {
+    enum level level = item->instance.level;
+    int some = plan->profile->descriptive_rounds;
+    item->every_round = wished || level == LEVEL_PRIMARY || level == LEVEL_HIDDEN || some < 0;
+    if (level == LEVEL_THOROUGH && !plan->profile->thorough && !wished)
+        return false;
+    if (item->every_round)
+        return true;
+    /* Spread over the rounds, so that no round carries them all and none sees only the first minutes. */
+    for (int i = 0; i < some && i < plan->rounds; i++)
+        set_round(item, (item->id + i * plan->rounds / some) % plan->rounds);
+    return some > 0;
+}
+
+bool plan_runs_in(const struct plan_item *item, int round) {
+    if (item->instance.skip != NULL)
+        return round == 0;
+    return item->every_round || (item->rounds_mask[(round / 64) % 4] >> (round % 64) & 1) != 0;
+}
+
+/* ---- GPUs ---- */
+
+static const struct gpu_info *gpu_of(const struct node *node, const char *uuid) {
+    for (size_t i = 0; i < node->gpus.count; i++)
+        if (strcmp(node->gpus.items[i].uuid, uuid) == 0)
+            return &node->gpus.items[i];
+    return NULL;
+}
+
+static void skip_unusable(const struct node *node, struct instance *instance) {
+    static const char *const roles[] = {"gpu", "from", "to"};
+    for (size_t i = 0; i < sizeof roles / sizeof *roles && instance->skip == NULL; i++) {
+        const char *uuid = js_get_string(instance->where, roles[i], NULL);
+        const struct gpu_info *gpu = uuid == NULL ? NULL : gpu_of(node, uuid);
+        struct text why = {0};
+        if (gpu != NULL && gpu->mig)
+            text_addf(&why, "GPU %d is in MIG mode, which is not measured", gpu->index);
+        else if (gpu != NULL && gpu->unusable[0] != '\0')
+            text_addf(&why, "GPU %d: %s", gpu->index, gpu->unusable);
+        if (why.length > 0)
+            instance->skip = text_take(&why);
+    }
+}
+
+static bool gpu_is_named(const struct gpu_info *gpu, const char *name) {
+    int64_t index = 0;
+    if (text_to_int(name, &index))
+        return gpu->index == index;
+    size_t n = strlen(name);
+    bool uuid = n >= 8 && strncasecmp(name, gpu->uuid, n) == 0;
+    bool short_bdf = n == 7 && strcasecmp(name, gpu->bdf + (strlen(gpu->bdf) > 5 ? 5 : 0)) == 0;
+    /* nvidia-smi writes the PCI domain with eight digits. */
+    bool long_bdf = n > strlen(gpu->bdf) && strcasecmp(name + n - strlen(gpu->bdf), gpu->bdf) == 0;
+    return uuid || short_bdf || long_bdf || strcasecmp(name, gpu->bdf) == 0;
+}
+
+static bool mark_named(const struct node *node, const struct strings *names, bool *keep, struct error *err) {
+    for (size_t n = 0; n < names->count; n++) {
+        bool found = false;
+        for (size_t i = 0; i < node->gpus.count; i++) {
+            bool named = gpu_is_named(&node->gpus.items[i], names->items[n]);
+            keep[i] = keep[i] || named;
+            found = found || named;
+        }
+        if (found)
+            continue;
+        struct text there = {0};
+        for (size_t i = 0; i < node->gpus.count; i++)
+            text_addf(&there, "%s%d (%s, %s)", i > 0 ? ", " : "", node->gpus.items[i].index,
+                      node->gpus.items[i].bdf, node->gpus.items[i].uuid);
+        FAIL(err, ERROR_USAGE, "no GPU is called '%s'; %s%s", names->items[n], there.length > 0 ? "there are: " : "",
+             there.length > 0 ? text_string(&there) : node->gpus.reason);
+        text_free(&there);
+        return false;
+    }
+    return true;
+}
+
+/* CUDA_VISIBLE_DEVICES as CUDA reads it: up to the first entry that names no device. */
+static void mark_visible(const struct node *node, const char *visible, bool *keep) {
+    struct strings names = {0};
+    strings_split(&names, visible, ',');
+    for (size_t n = 0; n < names.count; n++) {
+        bool found = false;
+        for (size_t i = 0; i < node->gpus.count; i++)
+            if (gpu_is_named(&node->gpus.items[i], text_trim(names.items[n])))
+                found = keep[i] = true;
+        if (!found)
+            break;
+    }
+    strings_free(&names);
+}
+
+static void keep_only(struct node *node, const bool *keep, const char *why) {
+    size_t kept = 0;
+    for (size_t i = 0; i < node->gpus.count; i++)
+        if (keep[i])
+            node->gpus.items[kept++] = node->gpus.items[i];
+    if (kept == 0 && node->gpus.count > 0)
+        snprintf(node->gpus.reason, sizeof node->gpus.reason, "%s", why);
+    node->gpus.count = kept;
+}
+
+bool plan_choose_gpus(struct node *node, const struct strings *choices, const char *visible, struct error *err) {
+    bool *keep = mem_zeroed(node->gpus.count, sizeof *keep);
+    bool good = true;
+    if (visible != NULL) {
+        mark_visible(node, visible, keep);
+        keep_only(node, keep, "CUDA_VISIBLE_DEVICES leaves no GPU visible");
+        memset(keep, 0, node->gpus.count * sizeof *keep);
+    }
+    if (choices != NULL && choices->count > 0) {
+        struct strings names = {0};
+        for (size_t i = 0; i < choices->count; i++)
+            strings_split(&names, choices->items[i], ',');
+        good = mark_named(node, &names, keep, err);
+        if (good)
+            keep_only(node, keep, "no GPU was chosen");
+        strings_free(&names);
+    }
+    free(keep);
+    return good;
+}
+
+/* ---- series ---- */
+
+static void declare_series(struct plan *plan, const struct plan_options *options, struct plan_item *item) {
+    const struct instance *instance = &item->instance;
+    bool primary_here = instance->level == LEVEL_PRIMARY || (item->every_round && instance->level == LEVEL_HIDDEN);
+    for (const struct series_row *row = item->bench->series; row->metric != NULL; row++) {
+        if (!row_fits(row, instance))
+            continue;
+        char suffix[8] = "";
+        if (row->statistic[0] != '\0')
+            snprintf(suffix, sizeof suffix, ".%s", row->statistic);
+        char *key = series_key(item->bench->name, item->bench->version, instance->metric->name, suffix, instance->where,
+                               instance->params, options->target);
+        bool primary = primary_here && !row->descriptive;
+        js *s = js_new_object();
+        js_set_string(s, "key", key);
+        js_set_string(s, "unit", quantity_unit(instance->metric->quantity));
+        js_set_string(s, "better", quantity_higher_is_better(instance->metric->quantity) ? "higher" : "lower");
+        js_set_string(s, "statistic", row->statistic);
+        js_set_int(s, "n", instance->samples);
+        js_set_number(s, "delta_rel", row->delta_rel);
+        js_set_number(s, "delta_abs", row->delta_abs);
+        js_set_number(s, "between_rel", row->between_rel);
+        js_set_string(s, "class", primary ? "primary" : "descriptive");
+        js_append(plan->series, s);
+        plan->n_primary += primary ? 1 : 0;
+        item->judged = item->judged || primary;
+        free(key);
+    }
+}
+
+static int primary_series_of(const struct plan_item *item) {
+    int n = 0;
+    for (const struct series_row *row = item->bench->series; row->metric != NULL; row++)
+        n += item->instance.level == LEVEL_PRIMARY && !row->descriptive && row_fits(row, &item->instance) ? 1 : 0;
+    return n;
+}
+
+static void drop_item(struct plan *plan, size_t at) {
+    struct instance_list one = {.items = mem_zeroed(1, sizeof(struct instance)), .count = 1, .capacity = 1};
+    one.items[0] = plan->items[at].instance;
+    instance_list_free(&one);
+    free(plan->items[at].key);
+    memmove(&plan->items[at], &plan->items[at + 1], (plan->n_items - at - 1) * sizeof *plan->items);
+    plan->n_items--;
+}
+
+static int items_of(const struct plan *plan, const struct bench_case *bench) {
+    int n = 0;
+    for (size_t i = 0; i < plan->n_items; i++)
+        n += plan->items[i].bench == bench && plan->items[i].instance.skip == NULL ? 1 : 0;
+    return n;
+}
+
+/* Over the profile's limit, the case with the most instances gives up its last one, again and again, so that
+ * every case stays and the first GPUs stay whole. */
+static void keep_limit(struct plan *plan) {
+    int total = 0;
+    for (size_t i = 0; i < plan->n_items; i++)
+        total += primary_series_of(&plan->items[i]);
+    while (plan->profile->max_primary > 0 && total > plan->profile->max_primary) {
+        size_t victim = plan->n_items;
+        for (size_t i = 0; i < plan->n_items; i++)
+            if (primary_series_of(&plan->items[i]) > 0 &&
+                (victim == plan->n_items ||
+                 items_of(plan, plan->items[i].bench) >= items_of(plan, plan->items[victim].bench)))
+                victim = i;
+        if (victim == plan->n_items)
+            return;
+        int n = primary_series_of(&plan->items[victim]);
+        total -= n;
+        plan->left_out += n;
+        drop_item(plan, victim);
+    }
+}
+
+/* ---- making ---- */
+
+static void add_absence(struct plan *plan, const struct bench_case *bench, char *reason) {
+    plan->absences = mem_resize(plan->absences, plan->n_absences + 1, sizeof *plan->absences);
+    plan->absences[plan->n_absences++] = (struct plan_absence){bench, reason};
+}
+
+/* Why a case cannot run on this node at all; NULL: it can. */
+static char *unmet_need(const struct node *node, const struct bench_case *bench) {
+    struct text why = {0};
+    size_t wanted = (size_t)bench->needs.gpus;
+    if (wanted > node->gpus.count && node->gpus.count == 0)
+        text_addf(&why, "%s", node->gpus.reason[0] != '\0' ? node->gpus.reason : "no GPU");
+    else if (wanted > node->gpus.count)
+        text_addf(&why, "needs %zu GPUs, %zu %s chosen", wanted, node->gpus.count, node->gpus.count == 1 ? "is" : "are");
+    return why.length > 0 ? text_take(&why) : NULL;
+}
+
+static bool case_is_chosen(const struct plan_options *options, const struct bench_case *bench) {
+    if (options->cases == NULL || options->cases->count == 0)
+        return !bench->hidden;
+    for (size_t i = 0; i < options->cases->count; i++) {
+        const char *pattern = options->cases->items[i];
+        char name[128];
+        size_t n = strcspn(pattern, "@/");
+        snprintf(name, sizeof name, "%.*s", (int)(n < 100 ? n : 100), pattern);
+        if (text_matches(name, bench->name) && (!bench->hidden || strcmp(name, bench->name) == 0))
+            return true;
+    }
+    return false;
+}
+
+static void add_items(struct plan *plan, const struct node *node, const struct plan_options *options,
+                      const struct bench_case *bench) {
+    struct instance_list list = {0};
+    bench->instances(node, &list);
+    size_t room = plan->n_items;
+    for (size_t i = 0; i < list.count; i++) {
+        struct plan_item item = {.id = (int)plan->n_items, .bench = bench, .instance = list.items[i]};
+        list.items[i] = (struct instance){0};
+        item.key = series_key(bench->name, bench->version, item.instance.metric->name, "", item.instance.where,
+                              item.instance.params, options->target);
+        skip_unusable(node, &item.instance);
+        plan->items = mem_grow(plan->items, plan->n_items, &room, sizeof *plan->items);
+        plan->items[plan->n_items++] = item;
+        bool wished = is_wished(options, &item);
+        if (!is_selected(options, &item) || !set_rounds(plan, &plan->items[plan->n_items - 1], wished))
+            drop_item(plan, plan->n_items - 1);
+    }
+    free(list.items);
+}
+
+static bool check_patterns(const struct plan *plan, const struct plan_options *options, struct error *err) {
+    const char *names[64];
+    size_t n_names = 0;
+    for (size_t i = 0; i < bench_cases_count && n_names < 64; i++)
+        if (!bench_cases[i]->hidden)
+            names[n_names++] = bench_cases[i]->name;
+    for (size_t p = 0; options->cases != NULL && p < options->cases->count; p++) {
+        const char *pattern = options->cases->items[p];
+        bool any = false;
+        for (size_t i = 0; i < plan->n_items && !any; i++)
+            any = pattern_selects(pattern, &plan->items[i]);
+        struct strings one = {.items = (char *[]){options->cases->items[p]}, .count = 1};
+        struct plan_options alone = *options;
+        alone.cases = &one;
+        for (size_t i = 0; i < plan->n_absences && !any; i++)
+            any = case_is_chosen(&alone, plan->absences[i].bench);
+        for (size_t i = 0; i < bench_cases_count && !any; i++)
+            any = strpbrk(pattern, "@/*?[") == NULL && strcmp(pattern, bench_cases[i]->name) == 0;
+        if (any)
+            continue;
+        const char *nearest = text_nearest(pattern, names, n_names);
+        if (nearest != NULL)
+            return FAIL(err, ERROR_USAGE, "no case matches '%s'; did you mean %s? 'gpuvet list' shows them all",
+                        pattern, nearest);
+        return FAIL(err, ERROR_USAGE, "no case matches '%s' here; 'gpuvet list' shows what can run", pattern);
+    }
+    return true;
+}
+
+bool plan_make(const struct node *node, const struct plan_options *options, struct plan *out, struct error *err) {
+    const struct profile *profile = profile_find(options->profile);
+    if (profile == NULL)
+        return FAIL(err, ERROR_USAGE, "unknown profile '%s': quick, standard or thorough", options->profile);
+    *out = (struct plan){.profile = profile, .seed = options->seed, .series = js_new_array()};
+    out->rounds = options->rounds > 0 ? options->rounds : profile->rounds;
+    for (size_t i = 0; i < bench_cases_count; i++) {
+        const struct bench_case *bench = bench_cases[i];
+        if (!case_is_chosen(options, bench))
+            continue;
+        char *reason = unmet_need(node, bench);
+        if (reason != NULL)
+            add_absence(out, bench, reason);
+        else
+            add_items(out, node, options, bench);
+    }
+    keep_limit(out);
+    for (size_t i = 0; i < out->n_items; i++) {
+        out->items[i].id = (int)i;
+        if (out->items[i].instance.skip == NULL)
+            declare_series(out, options, &out->items[i]);
+        out->uses_gpu = out->uses_gpu || out->items[i].bench->needs.gpus > 0;
+    }
+    if (check_patterns(out, options, err))
+        return true;
+    plan_free(out);
+    return false;
+}
+
+void plan_free(struct plan *plan) {
+    while (plan->n_items > 0)
+        drop_item(plan, plan->n_items - 1);
+    free(plan->items);
+    for (size_t i = 0; i < plan->n_absences; i++)
+        free(plan->absences[i].reason);
+    free(plan->absences);
+    js_free(plan->series);
+    *plan = (struct plan){0};
+}
+
+/* ---- order and cost ---- */
+
+static uint64_t next_random(uint64_t *state) { /* splitmix64 */
+    uint64_t z = (*state += 0x9e3779b97f4a7c15ULL);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+    return z ^ (z >> 31);
+}
+
+size_t plan_order(const struct plan *plan, int round, const struct plan_item **out) {
+    uint64_t state = plan->seed * 1000003U + (uint64_t)round;
+    size_t n = 0;
+    for (int block = 0; block < BLOCK_COUNT; block++) {
+        size_t first = n;
+        for (size_t i = 0; i < plan->n_items; i++)
+            if ((int)plan->items[i].bench->block == block && plan_runs_in(&plan->items[i], round))
+                out[n++] = &plan->items[i];
+        for (size_t i = n; i > first + 1; i--) { /* Fisher and Yates */
+            size_t j = first + (size_t)(next_random(&state) % (i - first));
+            const struct plan_item *swap = out[i - 1];
+            out[i - 1] = out[j];
+            out[j] = swap;
+        }
+    }
+    return n;
+}
+
+double plan_round_seconds(const struct plan *plan, int round, double worker_seconds, double cuda_seconds) {
+    double total = worker_seconds;
+    bool gpu = false;
+    for (size_t i = 0; i < plan->n_items; i++) {
+        const struct plan_item *item = &plan->items[i];
+        if (!plan_runs_in(item, round) || item->instance.skip != NULL)
+            continue;
+        total += item->instance.seconds;
+        gpu = gpu || item->bench->needs.gpus > 0;
+    }
+    return total + (gpu ? cuda_seconds : 0);
+}
+
+double plan_smallest_effect(const struct plan *plan, const js *series) {
+    double between = js_get_number(series, "between_rel", 0);
+    if (!(between > 0))
+        return NAN;
+    double family = plan->n_primary > 0 ? plan->n_primary : 1;
+    double z = normal_quantile(1 - 0.01 / family / 2);
+    double effect = fmax(js_get_number(series, "delta_rel", 0), 3 * between);
+    return fmax(effect, z * between * sqrt(1.0 / 3 + 1));
+}

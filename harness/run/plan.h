@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a run will do, made from a node (live or captured) and the user's choice, before anything is measured. */
+#ifndef GPUVET_RUN_PLAN_H
+#define GPUVET_RUN_PLAN_H
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "run/case.h"
+#include "system/node.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct profile {
+    const char *name;
+    int rounds;
+    int max_primary;        /* series; 0: no limit */
+    int descriptive_rounds; /* in how many rounds a descriptive item runs; 0: not at all; -1: in all */
+    bool thorough;          /* LEVEL_THOROUGH too */
+    const char *meaning;    /* what it can show, one line */
+};
+/* NULL for an unknown name. */
+const struct profile *profile_find(const char *name);
+extern const char *const profile_names[]; /* ends with NULL */
+
+struct plan_item {
+    int id;
+    const struct bench_case *bench;
+    struct instance instance; /* owned */
+    char *key;                /* of its records: without a statistic's suffix, at `target` */
+    bool judged;              /* at least one of its series is primary */
+    bool every_round;
+    uint64_t rounds_mask[4];  /* where not every round: bit r set = runs in round r (at most 256 rounds) */
+};
+
+/* A case that cannot run here at all, and why. */
+struct plan_absence {
+    const struct bench_case *bench;
+    char *reason;
+};
+
+struct plan {
+    const struct profile *profile;
+    int rounds;
+    uint64_t seed;
+    struct plan_item *items;
+    size_t n_items;
+    struct plan_absence *absences;
+    size_t n_absences;
+    js *series;       /* the header's "series" array */
+    int n_primary;
+    int left_out;     /* primary series dropped to keep the profile's limit */
+    bool uses_gpu;
+};
+
+struct plan_options {
+    const char *profile;
+    int rounds; /* 0: the profile's */
+    uint64_t seed;
+    const struct strings *cases; /* patterns; none: all */
+    const char *target;          /* "host" */
+};
+
+/* Narrows node->gpus to what `choices` name (index, UUID or its beginning, BDF; each may hold several with
+ * commas) and to what `visible` (the user's CUDA_VISIBLE_DEVICES, NULL: unset) lets CUDA see. */
+bool plan_choose_gpus(struct node *node, const struct strings *choices, const char *visible, struct error *err);
+
+/* False when a pattern selects nothing (the nearest case name is offered). Release with plan_free. */
+bool plan_make(const struct node *node, const struct plan_options *options, struct plan *out, struct error *err);
+void plan_free(struct plan *plan);
+
+bool plan_runs_in(const struct plan_item *item, int round);
+
+/* Items of one round in the order they run: blocks in order, random inside a block, the same for every target.
+ * `out` has room for n_items; returns the count. Items to be skipped come in round 0 only. */
+size_t plan_order(const struct plan *plan, int round, const struct plan_item **out);
+
+/* Predicted seconds of one round: `start_seconds` for the worker's start, the items' own, CUDA's start. */
+double plan_round_seconds(const struct plan *plan, int round, double worker_seconds, double cuda_seconds);
+
+/* Smallest relative effect that a series could show in a comparison of 3 runs before and 1 after, by its default
+ * spread between runs (an estimate): max(δ, 3 × spread, z × spread × sqrt(1/3 + 1)), z for 1 % over the primary
+ * family. NAN where no default is known. `series` is a member of plan->series. */
+double plan_smallest_effect(const struct plan *plan, const js *series);
+
+#endif

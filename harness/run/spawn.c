@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/spawn.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static void close_all(int *fds, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
+}
+
+static int start(const struct strings *argv, const int ends[6], pid_t *pid) {
+    char **list = mem_zeroed(argv->count + 1, sizeof *list);
+    for (size_t i = 0; i < argv->count; i++)
+        list[i] = argv->items[i];
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t how;
+    sigset_t none;
+    sigset_t all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, ends[0], STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, ends[3], STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, ends[5], STDERR_FILENO);
+    posix_spawnattr_init(&how);
+    posix_spawnattr_setflags(&how, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    posix_spawnattr_setsigmask(&how, &none);
+    posix_spawnattr_setsigdefault(&how, &all);
+    int failed = posix_spawnp(pid, list[0], &actions, &how, list, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&how);
+    free(list);
+    return failed;
+}
+
+bool spawn(const struct strings *argv, struct spawned *out, struct error *err) {
+    int ends[6] = {-1, -1, -1, -1, -1, -1}; /* read and write end of stdin, stdout, stderr */
+    *out = (struct spawned){.to = -1, .from = -1, .errors = -1};
+    for (int i = 0; i < 3; i++)
+        if (pipe2(ends + 2 * i, O_CLOEXEC) != 0) {
+            FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot make a pipe: %s", strerror(errno));
+            close_all(ends, 6);
+            return false;
+        }
+    int failed = start(argv, ends, &out->pid);
+    close_all((int[]){ends[0], ends[3], ends[5]}, 3);
+    if (failed != 0) {
+        close_all((int[]){ends[1], ends[2], ends[4]}, 3);
+        out->pid = 0;
+        return FAIL_NATIVE(err, ERROR_SYSTEM, failed, "cannot start %s: %s", argv->items[0], strerror(failed));
+    }
+    out->to = ends[1];
+    out->from = ends[2];
+    out->errors = ends[4];
+    fcntl(out->errors, F_SETFL, O_NONBLOCK);
+    return true;
+}
+
+static bool wait_until(pid_t pid, int64_t limit_ns, int *status) {
+    struct clock clock = clock_real();
+    int64_t end = clock_now(&clock) + limit_ns;
+    for (;;) {
+        pid_t got = waitpid(pid, status, WNOHANG);
+        if (got != 0)
+            return true;
+        if (clock_now(&clock) >= end)
+            return false;
+        clock_sleep(&clock, NS_PER_MS);
+    }
+}
+
+bool spawned_end(struct spawned *process, int64_t patience_ns, int *status) {
+    int ignored = 0;
+    int *where = status != NULL ? status : &ignored;
+    close_all((int[]){process->to, process->from, process->errors}, 3);
+    process->to = process->from = process->errors = -1;
+    if (process->pid == 0)
+        return true;
+    bool gone = wait_until(process->pid, patience_ns, where);
+    if (!gone) {
+        kill(process->pid, SIGKILL);
+        gone = wait_until(process->pid, 2 * NS_PER_S, where);
+    }
+    process->pid = 0;
+    return gone;
+}
+
+bool interrupt_open(struct interrupt *interrupt, struct error *err) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP);
+    *interrupt = (struct interrupt){.fd = -1};
+    if (sigprocmask(SIG_BLOCK, &set, NULL) != 0 ||
+        (interrupt->fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK)) < 0)
+        return FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot watch for signals: %s", strerror(errno));
+    return true;
+}
+
+bool interrupt_came(struct interrupt *interrupt) {
+    struct signalfd_siginfo info;
+    if (interrupt->signal == 0 && interrupt->fd >= 0 && read(interrupt->fd, &info, sizeof info) == sizeof info)
+        interrupt->signal = (int)info.ssi_signo;
+    return interrupt->signal != 0;
+}
+
+void interrupt_close(struct interrupt *interrupt) {
+    if (interrupt->fd >= 0)
+        close(interrupt->fd);
+    interrupt->fd = -1;
+}

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/worker.h"
+
+#include "base/build.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "gpu/facts_child.h"
+#include "run/channel.h"
+#include "run/child.h"
+#include "run/probe.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { OUTPUT_KEPT = 16384 };
+static const int64_t beat_every_ns = NS_PER_S;
+static const int64_t silence_limit_ns = 5 * NS_PER_S;
+static const int64_t send_limit_ns = 5 * NS_PER_S;
+static const int64_t reap_limit_ns = 3 * NS_PER_S / 2; /* inside the two seconds that a verdict may take */
+
+struct supervisor {
+    struct channel coordinator;
+    struct child child;
+    struct clock clock;
+    js *item;           /* being measured, owned; NULL: none */
+    bool quiet;         /* it asks for silence */
+    int64_t deadline;   /* of it */
+    int64_t last_said;  /* to the coordinator */
+    int64_t last_heard; /* from it */
+    struct text output; /* of the child during this item */
+    bool output_cut;
+    struct strings wedged; /* GPUs held by a child that cannot be killed */
+    bool over;
+};
+
+static bool say(struct supervisor *s, js *message, struct error *err) {
+    s->last_said = clock_now(&s->clock);
+    return channel_send(&s->coordinator, message, send_limit_ns, err);
+}
+
+static void keep_output(struct supervisor *s) {
+    char chunk[4096];
+    ssize_t n;
+    while (s->child.output >= 0 && (n = read(s->child.output, chunk, sizeof chunk)) > 0) {
+        size_t room = OUTPUT_KEPT - s->output.length;
+        s->output_cut = s->output_cut || (size_t)n > room;
+        text_add_bytes(&s->output, chunk, (size_t)n < room ? (size_t)n : room);
+    }
+    if (s->child.output >= 0 && n == 0) {
+        close(s->child.output);
+        s->child.output = -1;
+    }
+}
+
+/* Ends the item: tells the coordinator, with what the child printed meanwhile. */
+static bool finish_item(struct supervisor *s, js *done, struct error *err) {
+    keep_output(s);
+    if (s->output.length > 0) {
+        if (s->output_cut)
+            text_add(&s->output, "\n[cut]");
+        js_set_string(done, "stderr", text_string(&s->output));
+    }
+    text_clear(&s->output);
+    s->output_cut = false;
+    js_free(s->item);
+    s->item = NULL;
+    return say(s, done, err);
+}
+
+static bool finish_with(struct supervisor *s, const char *outcome, const char *reason, js *node,
+                        struct error *err) {
+    js *done = message_new("done");
+    js_set(done, "id", js_copy(js_get(s->item, "id")));
+    js_set_string(done, "outcome", outcome);
+    js_set_string(done, "reason", reason);
+    if (node != NULL)
+        js_set(done, "node", node);
+    bool good = finish_item(s, done, err);
+    js_free(done);
+    return good;
+}
+
+/* Do the GPUs still answer? Asked after a hang, before anything else runs. */
+static js *check_node(const js *item) {
+    js *node = js_new_object();
+    if (js_get(js_get(item, "where"), "gpu") == NULL)
+        return node;
+    struct gpu_list gpus = {0};
+    struct error err = {0};
+    bool answered = gpu_facts_child(&gpus, 5 * NS_PER_S, &err);
+    js_set_int(node, "gpus_answering", (int64_t)gpus.count);
+    if (!answered || gpus.count == 0)
+        js_set_string(node, "reason", answered ? gpus.reason : err.text);
+    gpu_list_free(&gpus);
+    return node;
+}
+
+static bool on_deadline(struct supervisor *s, struct error *err) {
+    const char *gpu = js_get_string(js_get(s->item, "where"), "gpu", NULL);
+    struct text reason = {0};
+    int status = 0;
+    keep_output(s);
+    text_addf(&reason, "no end within %lld ms while running %s", (long long)js_get_int(s->item, "deadline_ms", 0),
+              js_get_string(s->item, "case", "?"));
+    if (!child_end(&s->child, reap_limit_ns, &status)) {
+        text_add(&reason, "; its process cannot be killed");
+        if (gpu != NULL) {
+            strings_add(&s->wedged, gpu);
+            text_addf(&reason, ", GPU %s is wedged", gpu);
+        }
+    }
+    bool good = finish_with(s, "hang", text_string(&reason), check_node(s->item), err);
+    text_free(&reason);
+    return good;
+}
+
+static bool on_child_death(struct supervisor *s, struct error *err) {
+    char fate[128];
+    int status = 0;
+    keep_output(s);
+    if (!child_collect(&s->child, reap_limit_ns, &status) && !child_end(&s->child, reap_limit_ns, &status))
+        status = -1;
+    child_fate(status, fate, sizeof fate);
+    if (s->item == NULL)
+        return true; /* between items: a sticky error made it end itself */
+    struct text reason = {0};
+    text_addf(&reason, "the measuring process was %s while running %s", fate, js_get_string(s->item, "case", "?"));
+    bool good = finish_with(s, "error", text_string(&reason), NULL, err);
+    text_free(&reason);
+    return good;
+}
+
+/* A silent coordinator or a lost one: nothing that runs here may outlive it. */
+static void give_up(struct supervisor *s) {
+    int status = 0;
+    child_end(&s->child, reap_limit_ns, &status);
+    s->over = true;
+}
+
+static bool start_item(struct supervisor *s, js *item, struct error *err) {
+    s->item = js_keep(item);
+    s->quiet = js_get_bool(item, "quiet", false);
+    s->deadline = clock_now(&s->clock) + js_get_int(item, "deadline_ms", 60000) * NS_PER_MS;
+    const char *gpu = js_get_string(js_get(item, "where"), "gpu", "");
+    if (strings_contain(&s->wedged, gpu))
+        return finish_with(s, "skip", "the GPU is wedged: a process that hung on it cannot be killed", NULL, err);
+    const js *env = js_get(item, "env");
+    int status = 0;
+    if (s->child.pid != 0 && !js_equal(env, s->child.env))
+        child_end(&s->child, reap_limit_ns, &status); /* libraries read their variables once */
+    struct error why = {0};
+    if (s->child.pid == 0 && !child_start(&s->child, env, &why))
+        return finish_with(s, "error", why.text, NULL, err);
+    if (!channel_send(&s->child.channel, item, send_limit_ns, &why))
+        return on_child_death(s, err);
+    return true;
+}
+
+static bool from_coordinator(struct supervisor *s, js *message, struct error *err) {
+    const char *type = js_get_string(message, "type", "");
+    s->last_heard = clock_now(&s->clock);
+    if (strcmp(type, "beat") == 0)
+        return true;
+    if (strcmp(type, "bye") == 0) {
+        give_up(s);
+        return true;
+    }
+    if (strcmp(type, "item") != 0)
+        return FAIL(err, ERROR_DATA, "unknown message type '%s'", type);
+    if (s->item != NULL)
+        return FAIL(err, ERROR_DATA, "an item while another is running");
+    return start_item(s, message, err);
+}
+
+static bool from_child(struct supervisor *s, js *message, struct error *err) {
+    const char *type = js_get_string(message, "type", "");
+    js_remove(message, "n");
+    if (s->item == NULL)
+        return true; /* late words of a child whose item is over */
+    if (strcmp(type, "done") == 0) {
+        bool good = finish_item(s, message, err);
+        int status = 0;
+        if (js_get_bool(message, "sticky", false))
+            child_end(&s->child, reap_limit_ns, &status); /* CUDA is broken in it: the next item gets a fresh one */
+        return good;
+    }
+    return say(s, message, err);
+}
+
+static bool pump(struct supervisor *s, struct channel *channel, bool (*handle)(struct supervisor *, js *, struct error *),
+                 struct error *err) {
+    js *message;
+    while ((message = channel_next(channel, err)) != NULL) {
+        bool good = handle(s, message, err);
+        js_free(message);
+        if (!good)
+            return RELAY(err);
+        if (channel->in < 0)
+            return true; /* handling it ended the child */
+    }
+    return err->kind == ERROR_NONE;
+}
+
+static bool on_child_readable(struct supervisor *s, struct error *err) {
+    struct error why = {0};
+    if (!channel_fill(&s->child.channel, &why) || !pump(s, &s->child.channel, from_child, &why)) {
+        int status = 0;
+        bool peer_lost = s->child.pid == 0;
+        child_end(&s->child, reap_limit_ns, &status);
+        if (peer_lost || s->item == NULL)
+            return true;
+        return finish_with(s, "error", why.text, NULL, err);
+    }
+    return s->child.pid == 0 || !s->child.channel.ended || on_child_death(s, err);
+}
+
+static int wait_ms(const struct supervisor *s) {
+    int64_t now = clock_now(&s->clock);
+    int64_t next = s->item != NULL ? s->deadline : INT64_MAX;
+    if (s->item == NULL || !s->quiet) {
+        if (s->last_said + beat_every_ns < next)
+            next = s->last_said + beat_every_ns;
+        if (s->last_heard + silence_limit_ns < next)
+            next = s->last_heard + silence_limit_ns;
+    }
+    int64_t ms = (next - now) / NS_PER_MS + 1;
+    return ms < 0 ? 0 : ms > 3600000 ? 3600000 : (int)ms;
+}
+
+static bool on_time(struct supervisor *s, struct error *err) {
+    int64_t now = clock_now(&s->clock);
+    if (s->item != NULL && now >= s->deadline)
+        return on_deadline(s, err);
+    if (s->item != NULL && s->quiet)
+        return true;
+    if (now - s->last_heard >= silence_limit_ns)
+        return FAIL(err, ERROR_SYSTEM, "the coordinator has been silent for 5 s");
+    if (now - s->last_said < beat_every_ns)
+        return true;
+    js *beat = message_new("beat");
+    bool good = say(s, beat, err);
+    js_free(beat);
+    return good;
+}
+
+static bool turn(struct supervisor *s, struct error *err) {
+    struct pollfd p[3] = {
+        {.fd = s->coordinator.in, .events = POLLIN},
+        {.fd = s->child.pid != 0 ? s->child.channel.in : -1, .events = POLLIN},
+        {.fd = s->child.pid != 0 ? s->child.output : -1, .events = POLLIN},
+    };
+    poll(p, 3, wait_ms(s));
+    if (p[2].revents != 0)
+        keep_output(s);
+    if (p[1].revents != 0 && !on_child_readable(s, err))
+        return RELAY(err);
+    if (p[0].revents != 0) {
+        if (!channel_fill(&s->coordinator, err) || !pump(s, &s->coordinator, from_coordinator, err))
+            return RELAY(err);
+        if (s->coordinator.ended && !s->over)
+            return FAIL(err, ERROR_SYSTEM, "the coordinator is gone");
+    }
+    return s->over || on_time(s, err);
+}
+
+/* Libraries print to stdout: the protocol gets descriptors of its own, and stdout becomes stderr. */
+static void take_protocol(struct channel *channel) {
+    int in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+    int out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+    int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (null >= 0)
+        dup2(null, STDIN_FILENO);
+    dup2(STDERR_FILENO, STDOUT_FILENO);
+    channel_open(channel, in, out);
+}
+
+static bool greet(struct supervisor *s, bool facts, struct error *err) {
+    js *hello = message_new("hello");
+    js_set_int(hello, "protocol", WORKER_PROTOCOL);
+    js_set_string(hello, "build_id", build_id());
+    js_set_int(hello, "pid", getpid());
+    if (facts)
+        js_set(hello, "facts", probe_node());
+    bool good = say(s, hello, err);
+    js_free(hello);
+    return good;
+}
+
+int worker_main(bool facts) {
+    struct supervisor s = {.clock = clock_real(), .child = {.output = -1, .channel = {.in = -1, .out = -1}}};
+    struct error err = {0};
+    signal(SIGPIPE, SIG_IGN);
+    take_protocol(&s.coordinator);
+    bool good = greet(&s, facts, &err);
+    s.last_heard = clock_now(&s.clock);
+    while (good && !s.over)
+        good = turn(&s, &err);
+    if (!good) {
+        give_up(&s);
+        log_error(&err);
+    }
+    channel_close(&s.coordinator);
+    js_free(s.item);
+    text_free(&s.output);
+    strings_free(&s.wedged);
+    return good ? 0 : 1;
+}
