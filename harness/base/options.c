@@ -243,8 +243,8 @@ static bool check_count(const struct parse *p) {
     const struct command *command = p->command;
     size_t count = p->arguments->count;
     if (count > command->max_arguments)
-        return FAIL(p->err, ERROR_USAGE, "gpuvet %s: unexpected argument '%s'. See gpuvet %s --help",
-                    command->name, p->arguments->items[command->max_arguments], command->name);
+        return FAIL(p->err, ERROR_USAGE, "unexpected argument '%s' of gpuvet %s. See gpuvet %s --help",
+                    p->arguments->items[command->max_arguments], command->name, command->name);
     if (count < command->min_arguments)
         return FAIL(p->err, ERROR_USAGE, "gpuvet %s needs %s. See gpuvet %s --help", command->name,
                     command->arguments != NULL ? command->arguments : "more arguments", command->name);
