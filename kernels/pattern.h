@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Data that says where it belongs: every 4-byte word of a buffer is a function of its position and of a seed
- * (which differs by case, buffer and round), so that a lost, shifted, repeated or swapped block shows. The same
- * function fills and checks on host and device. Pure C, no harness header. */
+ * (which differs by case, buffer and round), so that a lost, shifted, repeated or swapped block shows. The
+ * same function fills and checks on host and device. Pure C, no harness header. */
 #ifndef GPUVET_KERNELS_PATTERN_H
 #define GPUVET_KERNELS_PATTERN_H
 
@@ -51,7 +51,8 @@ void pattern_check_host(const void *buffer, size_t bytes, uint32_t seed, struct 
 
 /* On the current device, on `stream` (a cudaStream_t); all return a cudaError_t as int. The check waits. */
 int pattern_fill_device(void *buffer, size_t bytes, uint32_t seed, void *stream);
-int pattern_check_device(const void *buffer, size_t bytes, uint32_t seed, struct pattern_fault *out, void *stream);
+int pattern_check_device(const void *buffer, size_t bytes, uint32_t seed, struct pattern_fault *out,
+                         void *stream);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What all launchers have in common. They are plain C, return a cudaError_t as int (0: all well), and take a
+ * cudaStream_t as void pointer. A build without a toolkit has them too, so that everything links: there each
+ * returns KERNELS_WITHOUT_CUDA. */
+#ifndef GPUVET_KERNELS_LAUNCH_H
+#define GPUVET_KERNELS_LAUNCH_H
+
+/* No cudaError_t has this value. */
+enum { KERNELS_WITHOUT_CUDA = 65536 };
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Loads every kernel of this folder on the current device, so that no loading falls into a timed part or
+ * waits behind a closed gate (loading may synchronise: behind a gate that is a deadlock). */
+int kernels_load(void);
+
+/* A kernel that does nothing. */
+int empty_launch(void *stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The launchers of a build without a toolkit: each says so (kernels/launch.h). */
+#include "kernels/clock_probe.h"
+#include "kernels/corrupt.h"
+#include "kernels/gate.h"
+#include "kernels/launch.h"
+#include "kernels/pattern.h"
+
+int kernels_load(void) {
+    return KERNELS_WITHOUT_CUDA;
+}
+
+int empty_launch(void *stream) {
+    (void)stream;
+    return KERNELS_WITHOUT_CUDA;
+}
+
+int pattern_fill_device(void *buffer, size_t bytes, uint32_t seed, void *stream) {
+    (void)buffer, (void)bytes, (void)seed, (void)stream;
+    return KERNELS_WITHOUT_CUDA;
+}
+
+int pattern_check_device(const void *buffer, size_t bytes, uint32_t seed, struct pattern_fault *out,
+                         void *stream) {
+    (void)buffer, (void)bytes, (void)seed, (void)stream;
+    *out = (struct pattern_fault){0};
+    return KERNELS_WITHOUT_CUDA;
+}
+
+int corrupt_word_device(void *buffer, uint64_t offset, void *stream) {
+    (void)buffer, (void)offset, (void)stream;
+    return KERNELS_WITHOUT_CUDA;
+}
+
+int corrupt_shift_device(void *buffer, uint64_t offset, void *stream) {
+    (void)buffer, (void)offset, (void)stream;
+    return KERNELS_WITHOUT_CUDA;
+}
+
+int corrupt_swap_device(void *a, void *b, size_t bytes, void *stream) {
+    (void)a, (void)b, (void)bytes, (void)stream;
+    return KERNELS_WITHOUT_CUDA;
+}
+
+int gate_launch(struct gate_words *words, uint32_t number, uint64_t limit_ns, void *stream) {
+    (void)words, (void)number, (void)limit_ns, (void)stream;
+    return KERNELS_WITHOUT_CUDA;
+}
+
+int clock_probe_launch(struct clock_reading *out, int sm_count, void *stream) {
+    (void)out, (void)sm_count, (void)stream;
+    return KERNELS_WITHOUT_CUDA;
+}
