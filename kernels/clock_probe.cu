@@ -14,7 +14,14 @@ static __global__ void clock_probe_kernel(clock_reading *out) {
     *reinterpret_cast<ulonglong2 *>(&out[sm]) = make_ulonglong2(cycles, ns);
 }
 
-extern "C" int clock_probe_launch(struct clock_reading *out, int sm_count, void *stream) {
+extern "C" int clock_probe_launch(struct clock_reading *out, void *stream) {
+    int device = 0, sm_count = 0;
+    cudaError_t status = cudaGetDevice(&device);
+    if (status == cudaSuccess)
+        status = cudaDeviceGetAttribute(&sm_count, cudaDevAttrMultiProcessorCount, device);
+    if (status != cudaSuccess)
+        return static_cast<int>(status);
+    /* On an idle device a block goes to each multiprocessor. */
     clock_probe_kernel<<<static_cast<unsigned>(sm_count), 1, 0, static_cast<cudaStream_t>(stream)>>>(out);
     return static_cast<int>(cudaGetLastError());
 }

@@ -19,7 +19,7 @@ extern "C" {
 
 /* Fills `out` (CLOCK_PROBE_MAX_SM readings in memory that the device can write, zeroed by the caller) by
  * %smid. */
-int clock_probe_launch(struct clock_reading *out, int sm_count, void *stream);
+int clock_probe_launch(struct clock_reading *out, void *stream);
 
 #ifdef __cplusplus
 }

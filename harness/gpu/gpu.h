@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GPUs through the CUDA runtime (linked statically; libcuda itself is loaded at run time by it). No CUDA type
  * shows here, so that everything above builds without a toolkit; then every call fails with the reason
- * "built without CUDA". All of it is for the worker's child process only: the coordinator never touches CUDA. */
+ * "built without CUDA". All of it is for the worker's child process only: the coordinator never touches CUDA.
+ */
 #ifndef GPUVET_GPU_GPU_H
 #define GPUVET_GPU_GPU_H
 
@@ -20,6 +21,10 @@ bool gpu_built(void);
 /* Starts CUDA in this process; `count` gets the number of devices. False with CUDA's own words (and what it
  * usually means) when it cannot. */
 bool gpu_start(int *count, struct error *err);
+
+/* Turns what a launcher of kernels/ returned (a cudaError_t as int) into an error: `what` was tried. True for
+ * 0. */
+bool gpu_check(int code, const char *what, struct error *err);
 
 struct gpu_device {
     int ordinal;
@@ -50,7 +55,7 @@ bool gpu_register(void *p, size_t bytes, struct error *err);
 void gpu_unregister(void *p); /* NULL allowed */
 /* The driver's own pinned memory: "hostalloc". */
 bool gpu_host_alloc(size_t bytes, void **out, struct error *err);
-void gpu_host_free(void *p); /* NULL allowed */
+void gpu_host_free(void *p);                                         /* NULL allowed */
 bool gpu_memset(void *p, int byte, size_t bytes, struct error *err); /* waits */
 /* cudaMemcpyAsync with the direction given by the addresses. */
 bool gpu_copy_async(void *to, const void *from, size_t bytes, gpu_stream stream, struct error *err);
@@ -59,9 +64,10 @@ bool gpu_copy(void *to, const void *from, size_t bytes, struct error *err); /* w
 /* ---- streams and events ---- */
 bool gpu_stream_make(gpu_stream *out, struct error *err); /* non-blocking */
 void gpu_stream_free(gpu_stream stream);
-bool gpu_stream_wait(gpu_stream stream, struct error *err);   /* as the device's schedule flag says */
+bool gpu_stream_wait(gpu_stream stream, struct error *err); /* as the device's schedule flag says */
 bool gpu_stream_done(gpu_stream stream, bool *done, struct error *err); /* a query, never waits */
-bool gpu_event_make(bool blocking, gpu_event *out, struct error *err);  /* blocking: waits by sleeping, no timing */
+bool gpu_event_make(bool blocking, gpu_event *out,
+                    struct error *err); /* blocking: waits by sleeping, no timing */
 bool gpu_event_make_timed(gpu_event *out, struct error *err);
 void gpu_event_free(gpu_event event);
 bool gpu_event_record(gpu_event event, gpu_stream stream, struct error *err);
@@ -70,24 +76,26 @@ bool gpu_event_elapsed(gpu_event from, gpu_event to, double *seconds, struct err
 
 /* How cudaStreamSynchronize waits on this device; only before the context exists in a fresh child. */
 enum gpu_wait { GPU_WAIT_SPIN, GPU_WAIT_BLOCK, GPU_WAIT_POLL };
-/* Waits for everything issued on `stream`: spin (cudaStreamSynchronize under the spin schedule), block (an event
- * with cudaEventBlockingSync) or poll (cudaStreamQuery in a loop). `event` is needed for block only. */
+/* Waits for everything issued on `stream`: spin (cudaStreamSynchronize under the spin schedule), block (an
+ * event with cudaEventBlockingSync) or poll (cudaStreamQuery in a loop). `event` is needed for block only. */
 bool gpu_wait_for(gpu_stream stream, enum gpu_wait how, gpu_event event, struct error *err);
 
 /* ---- the gate (measuring rule 1) ----
- * A kernel that holds a stream until it is released from the host or its time limit passes on the device. What
- * is queued behind it starts at once on release, so that launch cost stays outside the timed part. At most 256
- * operations may be queued behind a gate. */
+ * A kernel that holds a stream until it is released from the host or its time limit passes on the device.
+ * What is queued behind it starts at once on release, so that launch cost stays outside the timed part. At
+ * most 256 operations may be queued behind a gate. */
 struct gpu_gate;
 bool gpu_gate_make(struct gpu_gate **out, struct error *err);
 void gpu_gate_free(struct gpu_gate *gate);
 bool gpu_gate_close(struct gpu_gate *gate, gpu_stream stream, int64_t limit_ns, struct error *err);
-/* Opens the gate. After the stream was waited for, gpu_gate_held says whether the gate had given up before. */
+/* Opens the gate. After the stream was waited for, gpu_gate_held is true when the gate held until then;
+ * false, with `err` filled, when it had given up before (then the timed part is worthless). */
 void gpu_gate_open(struct gpu_gate *gate);
 bool gpu_gate_held(const struct gpu_gate *gate, struct error *err);
 
-/* Mean SM clock between two probes, from clock64 and %globaltimer read on the device: queue one before and one
- * after the timed part, on its stream, outside the timed events. MHz; -1 when the interval was too short. */
+/* Mean SM clock between two probes, from clock64 and %globaltimer read on the device: queue one before and
+ * one after the timed part, on its stream, outside the timed events. MHz; -1 when the interval was too short.
+ */
 struct gpu_clock_probe;
 bool gpu_clock_probe_make(struct gpu_clock_probe **out, struct error *err);
 void gpu_clock_probe_free(struct gpu_clock_probe *probe);

@@ -15,15 +15,17 @@ struct nvml;
 struct nvml *nvml_open(struct error *err);
 void nvml_close(struct nvml *nvml);
 
-/* The "gpus" array of gpuvet.capture/1 (docs/formats.md), GPUs in PCI order; what NVML does not give is null. */
+/* The "gpus" array of gpuvet.capture/1 (docs/formats.md), GPUs in PCI order; what NVML does not give is null.
+ */
 js *nvml_gpus(struct nvml *nvml, struct error *err);
 
 /* What is on each GPU right now, for the quiet gate: [{"uuid","utilization_percent","memory_used_mib",
  * "processes":[{"pid","used_mib"}]}]. */
 js *nvml_activity(struct nvml *nvml, struct error *err);
 
-/* Counters that are taken as differences around an item: {"replay","violation_us":{…},"pcie_gen","pcie_width",
- * "temperature_c","power_w"} for one GPU; null where unknown. */
+/* Counters that are taken as differences around an item:
+ * {"replay","violation_us":{…},"pcie_gen","pcie_width", "temperature_c","power_w"} for one GPU; null where
+ * unknown. */
 js *nvml_counters(struct nvml *nvml, const char *uuid);
 
 #endif
