@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Before/after. Everything works on logarithms, so that a difference is a log ratio. Per run the mean of its
+ * rounds; the variance of such a run mean comes from the runs themselves where BEFORE has enough of them, and
+ * else from the rounds plus the shipped default of the between-run spread.
+ *
+ * Variances are shrunk to their class as in G. K. Smyth, "Linear models and empirical Bayes methods for
+ * assessing differential expression in microarray experiments", Statistical Applications in Genetics and
+ * Molecular Biology 3(1), 2004, section 6.2 (the prior from the moments of log s²). */
+#include "stats/decide.h"
+
+#include "base/mem.h"
+#include "stats/distributions.h"
+#include "stats/robust.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const double DECIDE_FAMILY_ALPHA = 0.01;
+
+enum {
+    MIN_RUNS = 3,   /* of BEFORE, for a between-run spread of its own */
+    MIN_ROUNDS = 2, /* on each side */
+    MIN_CLASS = 4,  /* series of a class, for a prior */
+    VETO_ROUNDS = 10,
+    MAX_NEEDED = 10000, /* an estimate beyond this is "none would" */
+};
+
+/* Round values are not believed to be reproducible below this (relative, one sigma): clocks tick, figures are
+ * rounded, and a spread of exactly zero says only that. */
+static const double RESOLUTION = 1e-4;
+
+/* A slow boot slows many series together, so that the run means of a class are not independent draws and
+ * their pooled degrees of freedom promise too much. The prior of the between-run variance is given at most
+ * this many; the tests simulate the worst case, one run effect common to all series. */
+static const double BETWEEN_PRIOR_DF = 8;
+
+/* What is known of one series on its way to a verdict. */
+struct work {
+    const char *unusable;               /* why it cannot be compared; NULL: it can */
+    double difference;                  /* log ratio */
+    double within, within_df;           /* variance of a round about its run's mean */
+    double runs, runs_df;               /* variance of a run's mean; df 0: no estimate */
+    double rounds_before, rounds_after; /* harmonic means over the side's runs */
+    double variance, df;                /* of the difference */
+    double from_rounds;                 /* the part of `variance` that more rounds would shrink */
+};
+
+const char *verdict_name(enum verdict verdict) {
+    static const char *const names[VERDICT_COUNT] = {"improved",  "regressed",      "same",
+                                                     "undecided", "not comparable", "descriptive"};
+    return (unsigned)verdict < VERDICT_COUNT ? names[verdict] : "?";
+}
+
+static size_t count_rounds(const struct decide_side *side) {
+    size_t n = 0;
+    for (size_t i = 0; i < side->n_runs; i++)
+        n += side->n_values[i];
+    return n;
+}
+
+static const char *why_unusable(const struct decide_side *side, bool primary, bool is_before) {
+    size_t needed = primary ? MIN_ROUNDS : 1;
+    size_t n = count_rounds(side);
+    if (n == 0)
+        return is_before ? "no value in BEFORE" : "no value in AFTER";
+    if (n < needed)
+        return is_before ? "fewer than 2 rounds in BEFORE" : "fewer than 2 rounds in AFTER";
+    for (size_t i = 0; i < side->n_runs; i++)
+        for (size_t j = 0; j < side->n_values[i]; j++)
+            if (!isfinite(side->values[i][j]) || side->values[i][j] <= 0)
+                return is_before ? "a value in BEFORE is not positive" : "a value in AFTER is not positive";
+    return NULL;
+}
+
+/* Sums of one side: its runs with values, the mean of their means, and the squares about them. */
+struct side_sums {
+    double runs;    /* with at least one value */
+    double mean;    /* of the run means */
+    double squares; /* of run means about it */
+    double within;  /* of rounds about their run's mean */
+    double within_df;
+    double inverse; /* sum of 1 / rounds */
+};
+
+static struct side_sums sum_side(const struct decide_side *side) {
+    struct side_sums s = {0};
+    for (size_t i = 0; i < side->n_runs; i++) {
+        size_t n = side->n_values[i];
+        if (n == 0)
+            continue;
+        double mean = 0;
+        for (size_t j = 0; j < n; j++)
+            mean += log(side->values[i][j]);
+        mean /= (double)n;
+        for (size_t j = 0; j < n; j++) {
+            double d = log(side->values[i][j]) - mean;
+            s.within += d * d;
+        }
+        s.within_df += (double)(n - 1);
+        s.inverse += 1 / (double)n;
+        s.runs += 1;
+        double from_mean = mean - s.mean; /* Welford's update */
+        s.mean += from_mean / s.runs;
+        s.squares += from_mean * (mean - s.mean);
+    }
+    return s;
+}
+
+static double median_of_runs(const struct decide_side *side) {
+    double *medians = mem_zeroed(side->n_runs, sizeof *medians);
+    size_t n = 0;
+    for (size_t i = 0; i < side->n_runs; i++)
+        if (side->n_values[i] > 0)
+            medians[n++] = stats_median(side->values[i], side->n_values[i]);
+    double median = stats_median(medians, n);
+    free(medians);
+    return median;
+}
+
+static double positive_or_zero(double x) {
+    return isfinite(x) && x > 0 ? x : 0;
+}
+
+static void summarize(const struct decide_series *series, struct work *w, struct decide_result *result) {
+    *w = (struct work){0};
+    *result = (struct decide_result){.verdict = VERDICT_NOT_COMPARABLE, .before = NAN, .after = NAN};
+    result->ratio = result->low = result->high = result->p = result->p_adjusted = NAN;
+    result->df = result->rounds_needed = result->runs_needed = NAN;
+    result->delta = positive_or_zero(series->delta_rel);
+    if (count_rounds(&series->before) > 0)
+        result->before = median_of_runs(&series->before);
+    if (count_rounds(&series->after) > 0)
+        result->after = median_of_runs(&series->after);
+    w->unusable = why_unusable(&series->before, series->primary, true);
+    if (w->unusable == NULL)
+        w->unusable = why_unusable(&series->after, series->primary, false);
+    if (w->unusable != NULL)
+        return;
+    result->delta = fmax(result->delta, positive_or_zero(series->delta_abs) / result->before);
+    struct side_sums before = sum_side(&series->before);
+    struct side_sums after = sum_side(&series->after);
+    w->difference = after.mean - before.mean;
+    result->ratio = exp(w->difference);
+    w->within_df = before.within_df + after.within_df;
+    w->within = w->within_df > 0 ? (before.within + after.within) / w->within_df : 0;
+    w->rounds_before = before.runs / before.inverse;
+    w->rounds_after = after.runs / after.inverse;
+    if (before.runs >= MIN_RUNS) {
+        w->runs_df = before.runs + after.runs - 2;
+        w->runs = (before.squares + after.squares) / w->runs_df;
+    }
+}
+
+/* ---- shrinking variances to their class ---- */
+
+struct variances {
+    double *s2, *df; /* in: each series' own; out: moderated */
+    size_t n;
+};
+
+/* `prior_df` and `prior` by the moments of e = log s² - digamma(df/2) + log(df/2). */
+static void fit_prior(const struct variances *v, double floor_s2, double *prior, double *prior_df) {
+    double *e = mem_zeroed(v->n, sizeof *e);
+    double expected = 0;
+    double pooled = 0;
+    double total_df = 0;
+    for (size_t i = 0; i < v->n; i++) {
+        double half = v->df[i] / 2;
+        e[i] = log(fmax(v->s2[i], floor_s2)) - dist_digamma(half) + log(half);
+        expected += dist_trigamma(half) / (double)v->n;
+        pooled += v->df[i] * v->s2[i];
+        total_df += v->df[i];
+    }
+    double excess = stats_variance(e, v->n) - expected;
+    if (excess > 0) {
+        double half = dist_trigamma_inverse(excess);
+        *prior_df = 2 * half;
+        *prior = exp(stats_mean(e, v->n) + dist_digamma(half) - log(half));
+    } else { /* no more different than chance makes equal variances */
+        *prior_df = INFINITY;
+        *prior = pooled / total_df;
+    }
+    free(e);
+}
+
+static void moderate(struct variances *v, double most_prior_df) {
+    if (v->n < MIN_CLASS)
+        return;
+    double median = stats_median(v->s2, v->n);
+    if (!(median > 0))
+        return; /* quantised values: most spreads are zero and say nothing about the others */
+    double prior;
+    double prior_df;
+    /* The floor keeps single zeros from ruling the moments of the logarithm. */
+    fit_prior(v, 1e-5 * median, &prior, &prior_df);
+    prior_df = fmin(prior_df, most_prior_df);
+    double total_df = 0;
+    for (size_t i = 0; i < v->n; i++)
+        total_df += v->df[i];
+    for (size_t i = 0; i < v->n; i++) {
+        double own = v->df[i];
+        v->s2[i] = isinf(prior_df) ? prior : (prior_df * prior + own * v->s2[i]) / (prior_df + own);
+        v->df[i] = fmin(own + prior_df, total_df);
+    }
+}
+
+/* Moderates one kind of variance over the series `order[0 … n)` of one class. */
+static void moderate_class(struct work *work, const size_t *order, size_t n, bool of_runs) {
+    struct variances v = {mem_zeroed(n, sizeof(double)), mem_zeroed(n, sizeof(double)), 0};
+    for (size_t i = 0; i < n; i++) {
+        const struct work *w = &work[order[i]];
+        double df = of_runs ? w->runs_df : w->within_df;
+        if (w->unusable != NULL || !(df > 0))
+            continue;
+        v.s2[v.n] = of_runs ? w->runs : w->within;
+        v.df[v.n++] = df;
+    }
+    moderate(&v, of_runs ? BETWEEN_PRIOR_DF : INFINITY);
+    size_t next = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct work *w = &work[order[i]];
+        double df = of_runs ? w->runs_df : w->within_df;
+        if (w->unusable != NULL || !(df > 0))
+            continue;
+        *(of_runs ? &w->runs : &w->within) = v.s2[next];
+        *(of_runs ? &w->runs_df : &w->within_df) = v.df[next++];
+    }
+    free(v.s2);
+    free(v.df);
+}
+
+static const char *class_of(const struct decide_series *series) {
+    return series->class_name == NULL ? "" : series->class_name;
+}
+
+static int by_class(const void *a, const void *b, void *context) {
+    const struct decide_series *series = context;
+    return strcmp(class_of(&series[*(const size_t *)a]), class_of(&series[*(const size_t *)b]));
+}
+
+static void moderate_all(const struct decide_series *series, struct work *work, size_t count) {
+    size_t *order = mem_zeroed(count, sizeof *order);
+    for (size_t i = 0; i < count; i++)
+        order[i] = i;
+    qsort_r(order, count, sizeof *order, by_class, (void *)(uintptr_t)series);
+    for (size_t start = 0; start < count;) {
+        size_t end = start;
+        while (end < count && strcmp(class_of(&series[order[start]]), class_of(&series[order[end]])) == 0)
+            end++;
+        moderate_class(work, order + start, end - start, false);
+        moderate_class(work, order + start, end - start, true);
+        start = end;
+    }
+    free(order);
+}
+
+/* ---- the test ---- */
+
+static double runs_with_values(const struct decide_side *side) {
+    double n = 0;
+    for (size_t i = 0; i < side->n_runs; i++)
+        n += side->n_values[i] > 0;
+    return n;
+}
+
+/* Variance and degrees of freedom of the difference; df 0 where nothing is known of its spread. */
+static void difference_variance(const struct decide_series *series, struct work *w,
+                                struct decide_result *result) {
+    double n_before = runs_with_values(&series->before);
+    double n_after = runs_with_values(&series->after);
+    double floor_s2 = RESOLUTION * RESOLUTION;
+    double round = w->within_df > 0 ? fmax(w->within, floor_s2) : 0;
+    w->from_rounds = round * (1 / (n_before * w->rounds_before) + 1 / (n_after * w->rounds_after));
+    if (w->runs_df > 0) {
+        /* A run's mean cannot vary less than its rounds make it. AFTER's runs vary more when they have fewer
+         * rounds than the runs that the estimate comes from. */
+        double run = fmax(fmax(w->runs, floor_s2), round / w->rounds_before);
+        double shorter = round * fmax(0, 1 / w->rounds_after - 1 / w->rounds_before);
+        w->variance = run / n_before + (run + shorter) / n_after;
+        w->df = w->runs_df;
+        return;
+    }
+    result->between_is_default = true;
+    double between = positive_or_zero(series->between_rel);
+    w->variance = w->from_rounds + between * between * (1 / n_before + 1 / n_after);
+    w->df = w->within_df; /* the default is no measurement and brings no degrees of freedom */
+}
+
+/* Whether a change of this series could be declared at all: others take no room in the family. */
+static bool is_tested(const struct decide_series *series, const struct work *w) {
+    return series->primary && w->unusable == NULL && w->df > 0 &&
+           (w->runs_df > 0 || positive_or_zero(series->between_rel) > 0);
+}
+
+static void estimate(const struct decide_series *series, struct work *w, struct decide_result *result) {
+    difference_variance(series, w, result);
+    if (!(w->df > 0)) {
+        if (series->primary)
+            w->unusable = "fewer than 2 rounds in any run: no spread to judge by";
+        return;
+    }
+    double error = sqrt(w->variance);
+    double width = dist_t_critical(0.05, w->df) * error;
+    result->df = w->df;
+    result->low = exp(w->difference - width);
+    result->high = exp(w->difference + width);
+    if (is_tested(series, w))
+        result->p = dist_t_two_sided(w->difference / error, w->df);
+}
+
+static int by_p(const void *a, const void *b, void *context) {
+    const struct decide_result *results = context;
+    double x = results[*(const size_t *)a].p;
+    double y = results[*(const size_t *)b].p;
+    return (x > y) - (x < y);
+}
+
+/* Holm's step-down adjustment over all results that have a p. Returns their number. */
+static size_t adjust_holm(struct decide_result *results, size_t count) {
+    size_t *order = mem_zeroed(count, sizeof *order);
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++)
+        if (!isnan(results[i].p))
+            order[n++] = i;
+    qsort_r(order, n, sizeof *order, by_p, results);
+    double largest = 0;
+    for (size_t i = 0; i < n; i++) {
+        largest = fmax(largest, fmin(1, (double)(n - i) * results[order[i]].p));
+        results[order[i]].p_adjusted = largest;
+    }
+    free(order);
+    return n;
+}
+
+/* ---- the verdict ---- */
+
+static double *pooled_values(const struct decide_side *side, size_t *n) {
+    *n = count_rounds(side);
+    double *all = mem_zeroed(*n, sizeof *all);
+    size_t used = 0;
+    for (size_t i = 0; i < side->n_runs; i++) {
+        if (side->n_values[i] > 0)
+            memcpy(all + used, side->values[i], side->n_values[i] * sizeof *all);
+        used += side->n_values[i];
+    }
+    return all;
+}
+
+/* Ranks do not see how far, only how often; where they see no order, a few wild rounds made the difference.
+ */
+static bool vetoed(const struct decide_series *series) {
+    size_t n;
+    size_t m;
+    double *before = pooled_values(&series->before, &n);
+    double *after = pooled_values(&series->after, &m);
+    bool veto = n >= VETO_ROUNDS && m >= VETO_ROUNDS && !(dist_mann_whitney(before, n, after, m) <= 0.01);
+    free(before);
+    free(after);
+    return veto;
+}
+
+static double needed_or_nan(double n) {
+    return n > 0 && n <= MAX_NEEDED ? ceil(n) : NAN;
+}
+
+/* How many rounds a run, or runs a side, would decide if the estimate stayed where it is. */
+static void estimate_needs(const struct decide_series *series, const struct work *w, size_t family,
+                           struct decide_result *result) {
+    double limit = log1p(result->delta);
+    double distance = fabs(w->difference);
+    double alpha = DECIDE_FAMILY_ALPHA / (double)(family > 0 ? family : 1);
+    double wanted = distance > limit ? distance / dist_t_critical(alpha, w->df)
+                                     : (limit - distance) / dist_t_critical(0.10, w->df);
+    double target = wanted * wanted;
+    double from_runs = fmax(0, w->variance - w->from_rounds);
+    double rounds = fmax(w->rounds_before, w->rounds_after);
+    double runs = fmax(runs_with_values(&series->before), runs_with_values(&series->after));
+    if (!(target > 0))
+        return;
+    if (target > from_runs)
+        result->rounds_needed =
+            needed_or_nan(fmax(rounds + 1, rounds * w->from_rounds / (target - from_runs)));
+    result->runs_needed = needed_or_nan(fmax(MIN_RUNS, runs * w->variance / target));
+}
+
+static void say(struct decide_result *result, enum verdict verdict, const char *reason) {
+    result->verdict = verdict;
+    snprintf(result->reason, sizeof result->reason, "%s", reason);
+}
+
+static void say_undecided(struct decide_result *result) {
+    result->verdict = VERDICT_UNDECIDED;
+    if (isfinite(result->rounds_needed))
+        snprintf(result->reason, sizeof result->reason, "about %.0f rounds a run would decide",
+                 result->rounds_needed);
+    else if (isfinite(result->runs_needed))
+        snprintf(result->reason, sizeof result->reason, "about %.0f runs on each side would decide",
+                 result->runs_needed);
+    else
+        snprintf(result->reason, sizeof result->reason, "too close to the smallest effect that matters");
+}
+
+static void decide(const struct decide_series *series, const struct work *w, size_t family,
+                   struct decide_result *result) {
+    static const char unknown_spread[] = "between-run spread unknown: a baseline of 3 runs gives it";
+    double limit = log1p(result->delta);
+    double error = sqrt(w->variance);
+    double half = dist_t_critical(0.10, w->df) * error; /* of the 90 % interval */
+    double between = positive_or_zero(series->between_rel);
+    if (result->between_is_default && between == 0) {
+        result->runs_needed = MIN_RUNS;
+        say(result, VERDICT_UNDECIDED, unknown_spread);
+        return;
+    }
+    if (fabs(w->difference) + half < limit) {
+        bool differs = fabs(w->difference) > dist_t_critical(0.05, w->df) * error;
+        say(result, VERDICT_SAME, differs ? "changed, but by less than matters" : "");
+        return;
+    }
+    if (result->p_adjusted <= DECIDE_FAMILY_ALPHA && fabs(w->difference) > limit) {
+        bool better = (w->difference > 0) == series->higher_is_better;
+        if (result->between_is_default && fabs(w->difference) <= 3 * between) {
+            result->runs_needed = MIN_RUNS;
+            say(result, VERDICT_UNDECIDED, unknown_spread);
+        } else if (vetoed(series)) {
+            say(result, VERDICT_UNDECIDED, "rank test disagrees: a few rounds make the difference");
+        } else {
+            say(result, better ? VERDICT_IMPROVED : VERDICT_REGRESSED, "");
+        }
+        return;
+    }
+    estimate_needs(series, w, family, result);
+    say_undecided(result);
+}
+
+void decide_before_after(const struct decide_series *series, size_t count, struct decide_result *results) {
+    struct work *work = mem_zeroed(count, sizeof *work);
+    for (size_t i = 0; i < count; i++)
+        summarize(&series[i], &work[i], &results[i]);
+    moderate_all(series, work, count);
+    for (size_t i = 0; i < count; i++)
+        if (work[i].unusable == NULL)
+            estimate(&series[i], &work[i], &results[i]);
+    size_t family = adjust_holm(results, count);
+    for (size_t i = 0; i < count; i++) {
+        if (work[i].unusable != NULL)
+            say(&results[i], VERDICT_NOT_COMPARABLE, work[i].unusable);
+        else if (!series[i].primary)
+            say(&results[i], VERDICT_DESCRIPTIVE, "");
+        else
+            decide(&series[i], &work[i], family, &results[i]);
+    }
+    free(work);
+}
