@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "gpu/keeper.h"
+
+#include "base/files.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "gpu/nvml.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MAX_GPUS = 64, MAX_LINE = 4096 };
+
+struct keeper {
+    struct nvml *nvml; /* NULL: `reason` says why */
+    int nodes[MAX_GPUS];
+    size_t held;
+    int64_t gpus;
+    char reason[1024];
+};
+
+static void hold_nodes(struct keeper *k, const js *gpus) {
+    for (size_t i = 0; i < js_length(gpus) && k->held < MAX_GPUS; i++) {
+        int64_t minor = js_get_int(js_at(gpus, i), "minor", -1);
+        if (minor < 0)
+            continue;
+        char path[64];
+        snprintf(path, sizeof path, "/dev/nvidia%lld", (long long)minor);
+        int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+        if (fd >= 0)
+            k->nodes[k->held++] = fd;
+        else
+            snprintf(k->reason, sizeof k->reason, "cannot hold %s open: %s", path, strerror(errno));
+    }
+}
+
+static void start(struct keeper *k) {
+    struct error err = {0};
+    k->nvml = nvml_open(&err);
+    js *gpus = k->nvml == NULL ? NULL : nvml_gpus(k->nvml, &err);
+    if (gpus == NULL) {
+        snprintf(k->reason, sizeof k->reason, "%s", err.text);
+        return;
+    }
+    k->gpus = (int64_t)js_length(gpus);
+    hold_nodes(k, gpus);
+    js_free(gpus);
+}
+
+static bool say(js *line) {
+    struct error err = {0};
+    struct text text = {0};
+    char *json = js_text(line);
+    text_addf(&text, "%s\n", json);
+    bool written = fd_write_all(STDOUT_FILENO, text_string(&text), text.length, &err);
+    free(json);
+    text_free(&text);
+    js_free(line);
+    return written;
+}
+
+static js *message(const char *type, const char *reason) {
+    js *line = js_new_object();
+    js_set_string(line, "type", type);
+    js_set_string(line, "reason", reason == NULL || *reason == '\0' ? NULL : reason);
+    return line;
+}
+
+static bool say_ready(const struct keeper *k) {
+    js *line = message("ready", k->reason);
+    js_set_int(line, "gpus", k->gpus);
+    js_set_int(line, "held", (int64_t)k->held);
+    return say(line);
+}
+
+static bool say_activity(const struct keeper *k) {
+    struct error err = {0};
+    js *activity = k->nvml == NULL ? NULL : nvml_activity(k->nvml, &err);
+    js *line = message("activity", activity != NULL ? NULL : k->nvml == NULL ? k->reason : err.text);
+    js_set(line, "gpus", activity != NULL ? activity : js_new_null());
+    return say(line);
+}
+
+/* Into `line`, without its newline; a longer one is read away and comes as "". False at the end of stdin. */
+static bool read_line(char line[MAX_LINE]) {
+    if (fgets(line, MAX_LINE, stdin) == NULL)
+        return false;
+    size_t length = strlen(line);
+    if (length > 0 && line[length - 1] == '\n') {
+        line[length - 1] = '\0';
+        return true;
+    }
+    line[0] = '\0';
+    int c;
+    do
+        c = getc(stdin);
+    while (c != '\n' && c != EOF);
+    return c != EOF;
+}
+
+static bool answer_line(const struct keeper *k, const char *line) {
+    struct error err = {0};
+    js *asked = js_parse(line, strlen(line), &err);
+    bool known = strcmp(js_get_string(asked, "type", ""), "activity") == 0;
+    js_free(asked);
+    return known ? say_activity(k) : say(message("error", "the keeper knows {\"type\":\"activity\"} only"));
+}
+
+int keeper_main(void) {
+    struct keeper k = {0};
+    signal(SIGPIPE, SIG_IGN); /* a reader that is gone shows as a failed write */
+    start(&k);
+    bool good = say_ready(&k);
+    char line[MAX_LINE];
+    while (good && read_line(line))
+        good = answer_line(&k, line);
+    for (size_t i = 0; i < k.held; i++)
+        close(k.nodes[i]);
+    nvml_close(k.nvml);
+    return good ? 0 : 1;
+}
