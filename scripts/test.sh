@@ -3,7 +3,7 @@
 # Sets up, builds every preset, runs every test: scripts/test.sh [--all]. --all adds the long ones. Each step's
 # time is printed; the last line counts tests and checks. A step that cannot run here is a skip with its reason.
 set -uo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit 1
 
 export GPUVET_TEST_LONG=
 case "${1:-}" in
@@ -40,7 +40,16 @@ step() {
     [ "$status" = 0 ]
 }
 
-sources() { git ls-files --cached --others --exclude-standard -- "$@" 2>/dev/null | sort -u; }
+# sources 'NAME PATTERN'… -- FOLDER…
+sources() {
+    local tests=()
+    while [ "$1" != -- ]; do
+        tests+=(-o -name "$1")
+        shift
+    done
+    shift
+    find "$@" -type f \( "${tests[@]:1}" \) | sort
+}
 
 # The two formatters below disagree with themselves between versions; one is pinned.
 have_llvm() {
@@ -52,17 +61,17 @@ have_llvm() {
 
 check_format() {
     have_llvm clang-format || return 77
-    sources '*.c' '*.h' '*.cu' | xargs clang-format --dry-run -Werror
+    sources '*.c' '*.h' '*.cu' '*.cuh' -- harness bench kernels tests cmake | xargs clang-format --dry-run -Werror
 }
 
 check_shell() {
     command -v shellcheck >/dev/null || { echo "skip: shellcheck is not installed"; return 77; }
-    sources '*.sh' .ci/run | xargs shellcheck -x
+    sources '*.sh' run -- scripts tests .ci | xargs shellcheck -x -P SCRIPTDIR
 }
 
 check_tidy() {
     have_llvm clang-tidy || return 77
-    sources 'harness/*.c' 'bench/*.c' 'kernels/*.c' |
+    sources '*.c' -- harness bench kernels |
         xargs -P "$jobs" -n 4 clang-tidy --quiet -p build-host-only --warnings-as-errors='*' 2>&1 |
         grep -v 'warnings generated\.$'
     return "${PIPESTATUS[1]}"

@@ -71,12 +71,14 @@ void js_free(js *value) {
 }
 
 void js_set(js *object, const char *key, js *value) {
-    if (json_object_set_new(inner(object), key, inner(value)) != 0) {
+    /* On failure jansson lets go of the value it was given, so one owner is kept back. */
+    if (json_object_set(inner(object), key, inner(value)) != 0) {
         /* A key that is not valid UTF-8 comes from outside: keep the value under a repaired name. */
         char *clean = text_printable(key);
-        json_object_set_new_nocheck(inner(object), clean, inner(value));
+        json_object_set(inner(object), clean, inner(value));
         free(clean);
     }
+    json_decref(inner(value));
 }
 
 void js_set_string(js *object, const char *key, const char *s) {

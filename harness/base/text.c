@@ -213,10 +213,32 @@ const char *text_nearest(const char *word, const char *const *candidates, size_t
     return best;
 }
 
-/* Length of the valid UTF-8 sequence at `s`, 0 when there is none. */
+/* Length of the valid UTF-8 sequence at `s`, 0 when there is none. The second byte's range shuts out overlong
+ * forms, surrogates and what is beyond U+10FFFF. */
 static size_t utf8_length(const unsigned char *s) {
-    size_t n = s[0] < 0x80 ? 1 : s[0] >= 0xc2 && s[0] < 0xe0 ? 2 : (s[0] & 0xf0) == 0xe0 ? 3 : s[0] >= 0xf0 && s[0] < 0xf5 ? 4 : 0;
-    for (size_t i = 1; i < n; i++)
+    unsigned char low = 0x80, high = 0xbf;
+    size_t n = 0;
+    if (s[0] < 0x80)
+        return 1;
+    if (s[0] >= 0xc2 && s[0] <= 0xdf)
+        n = 2;
+    else if (s[0] >= 0xe0 && s[0] <= 0xef)
+        n = 3;
+    else if (s[0] >= 0xf0 && s[0] <= 0xf4)
+        n = 4;
+    else
+        return 0;
+    if (s[0] == 0xe0)
+        low = 0xa0;
+    else if (s[0] == 0xed)
+        high = 0x9f;
+    else if (s[0] == 0xf0)
+        low = 0x90;
+    else if (s[0] == 0xf4)
+        high = 0x8f;
+    if (s[1] < low || s[1] > high)
+        return 0;
+    for (size_t i = 2; i < n; i++)
         if ((s[i] & 0xc0) != 0x80)
             return 0;
     return n;

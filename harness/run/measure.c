@@ -85,7 +85,8 @@ static double value_of(const struct metric *metric, double seconds, double work)
 static bool sample_gated(const struct bench_case *bench, const struct metric *metric, struct case_context *context,
                          int operations, struct samples *out, js *mhz, struct error *err) {
     struct timer t = {0};
-    bool good = timer_make(&t, err) && warm_up(bench, context, &t, operations, err);
+    bool good = timer_make(&t, err) && warm_up(bench, context, &t, operations, err) &&
+                (bench->poison == NULL || bench->poison(context, err));
     for (int i = 0; good && i < context->wanted_samples; i++) {
         double seconds = 0;
         good = time_gated(bench, context, &t, operations, &seconds, err);
@@ -157,7 +158,7 @@ static bool measure(const struct bench_case *bench, const struct metric *metric,
     if (good)
         good = metric->timing == TIMING_GATED
                    ? sample_gated(bench, metric, context, operations, &samples, mhz, err)
-                   : bench->sample(context, &samples, err);
+                   : (bench->poison == NULL || bench->poison(context, err)) && bench->sample(context, &samples, err);
     js *values = js_new_array();
     for (size_t i = 0; i < samples.count; i++)
         js_append_number(values, samples.values[i]);

@@ -214,33 +214,45 @@ bool plan_choose_gpus(struct node *node, const struct strings *choices, const ch
 
 /* ---- series ---- */
 
-static void declare_series(struct plan *plan, const struct plan_options *options, struct plan_item *item) {
+static void declare_series(struct plan *plan, const struct plan_options *options, size_t at) {
+    struct plan_item *item = &plan->items[at];
     const struct instance *instance = &item->instance;
-    bool primary_here = instance->level == LEVEL_PRIMARY || (item->every_round && instance->level == LEVEL_HIDDEN);
+    bool primary_here = instance->level == LEVEL_PRIMARY || instance->level == LEVEL_HIDDEN;
+    size_t room = plan->n_series;
     for (const struct series_row *row = item->bench->series; row->metric != NULL; row++) {
         if (!row_fits(row, instance))
             continue;
         char suffix[8] = "";
         if (row->statistic[0] != '\0')
             snprintf(suffix, sizeof suffix, ".%s", row->statistic);
-        char *key = series_key(item->bench->name, item->bench->version, instance->metric->name, suffix, instance->where,
-                               instance->params, options->target);
-        bool primary = primary_here && !row->descriptive;
+        struct plan_series s = {.item = at, .row = row, .primary = primary_here && !row->descriptive};
+        s.key = series_key(item->bench->name, item->bench->version, instance->metric->name, suffix, instance->where,
+                           instance->params, options->target);
+        plan->series = mem_grow(plan->series, plan->n_series, &room, sizeof *plan->series);
+        plan->series[plan->n_series++] = s;
+        plan->n_primary += s.primary ? 1 : 0;
+        item->judged = item->judged || s.primary;
+    }
+}
+
+js *plan_series_json(const struct plan *plan) {
+    js *out = js_new_array();
+    for (size_t i = 0; i < plan->n_series; i++) {
+        const struct plan_series *series = &plan->series[i];
+        const struct instance *instance = &plan->items[series->item].instance;
         js *s = js_new_object();
-        js_set_string(s, "key", key);
+        js_set_string(s, "key", series->key);
         js_set_string(s, "unit", quantity_unit(instance->metric->quantity));
         js_set_string(s, "better", quantity_higher_is_better(instance->metric->quantity) ? "higher" : "lower");
-        js_set_string(s, "statistic", row->statistic);
+        js_set_string(s, "statistic", series->row->statistic);
         js_set_int(s, "n", instance->samples);
-        js_set_number(s, "delta_rel", row->delta_rel);
-        js_set_number(s, "delta_abs", row->delta_abs);
-        js_set_number(s, "between_rel", row->between_rel);
-        js_set_string(s, "class", primary ? "primary" : "descriptive");
-        js_append(plan->series, s);
-        plan->n_primary += primary ? 1 : 0;
-        item->judged = item->judged || primary;
-        free(key);
+        js_set_number(s, "delta_rel", series->row->delta_rel);
+        js_set_number(s, "delta_abs", series->row->delta_abs);
+        js_set_number(s, "between_rel", series->row->between_rel);
+        js_set_string(s, "class", series->primary ? "primary" : "descriptive");
+        js_append(out, s);
     }
+    return out;
 }
 
 static int primary_series_of(const struct plan_item *item) {
@@ -373,7 +385,7 @@ bool plan_make(const struct node *node, const struct plan_options *options, stru
     const struct profile *profile = profile_find(options->profile);
     if (profile == NULL)
         return FAIL(err, ERROR_USAGE, "unknown profile '%s': quick, standard or thorough", options->profile);
-    *out = (struct plan){.profile = profile, .seed = options->seed, .series = js_new_array()};
+    *out = (struct plan){.profile = profile, .seed = options->seed};
     out->rounds = options->rounds > 0 ? options->rounds : profile->rounds;
     for (size_t i = 0; i < bench_cases_count; i++) {
         const struct bench_case *bench = bench_cases[i];
@@ -389,7 +401,7 @@ bool plan_make(const struct node *node, const struct plan_options *options, stru
     for (size_t i = 0; i < out->n_items; i++) {
         out->items[i].id = (int)i;
         if (out->items[i].instance.skip == NULL)
-            declare_series(out, options, &out->items[i]);
+            declare_series(out, options, i);
         out->uses_gpu = out->uses_gpu || out->items[i].bench->needs.gpus > 0;
     }
     if (check_patterns(out, options, err))
@@ -405,7 +417,9 @@ void plan_free(struct plan *plan) {
     for (size_t i = 0; i < plan->n_absences; i++)
         free(plan->absences[i].reason);
     free(plan->absences);
-    js_free(plan->series);
+    for (size_t i = 0; i < plan->n_series; i++)
+        free(plan->series[i].key);
+    free(plan->series);
     *plan = (struct plan){0};
 }
 
@@ -449,12 +463,12 @@ double plan_round_seconds(const struct plan *plan, int round, double worker_seco
     return total + (gpu ? cuda_seconds : 0);
 }
 
-double plan_smallest_effect(const struct plan *plan, const js *series) {
-    double between = js_get_number(series, "between_rel", 0);
+double plan_smallest_effect(const struct plan *plan, const struct plan_series *series) {
+    double between = series->row->between_rel;
     if (!(between > 0))
         return NAN;
     double family = plan->n_primary > 0 ? plan->n_primary : 1;
-    double z = normal_quantile(1 - 0.01 / family / 2);
-    double effect = fmax(js_get_number(series, "delta_rel", 0), 3 * between);
+    double z = dist_t_critical(0.01 / family, INFINITY);
+    double effect = fmax(series->row->delta_rel, 3 * between);
     return fmax(effect, z * between * sqrt(1.0 / 3 + 1));
 }

@@ -41,6 +41,14 @@ struct plan_absence {
     char *reason;
 };
 
+/* One series that the run will give, as its header declares it. */
+struct plan_series {
+    size_t item; /* index into the plan's items */
+    const struct series_row *row;
+    char *key; /* with the statistic's suffix */
+    bool primary;
+};
+
 struct plan {
     const struct profile *profile;
     int rounds;
@@ -49,7 +57,8 @@ struct plan {
     size_t n_items;
     struct plan_absence *absences;
     size_t n_absences;
-    js *series;       /* the header's "series" array */
+    struct plan_series *series;
+    size_t n_series;
     int n_primary;
     int left_out;     /* primary series dropped to keep the profile's limit */
     bool uses_gpu;
@@ -80,9 +89,12 @@ size_t plan_order(const struct plan *plan, int round, const struct plan_item **o
 /* Predicted seconds of one round: `start_seconds` for the worker's start, the items' own, CUDA's start. */
 double plan_round_seconds(const struct plan *plan, int round, double worker_seconds, double cuda_seconds);
 
+/* The header's "series" array, owned. */
+js *plan_series_json(const struct plan *plan);
+
 /* Smallest relative effect that a series could show in a comparison of 3 runs before and 1 after, by its default
  * spread between runs (an estimate): max(δ, 3 × spread, z × spread × sqrt(1/3 + 1)), z for 1 % over the primary
- * family. NAN where no default is known. `series` is a member of plan->series. */
-double plan_smallest_effect(const struct plan *plan, const js *series);
+ * family. NAN where no default is known. */
+double plan_smallest_effect(const struct plan *plan, const struct plan_series *series);
 
 #endif

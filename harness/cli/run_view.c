@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/run_view.h"
+
+#include "base/mem.h"
+#include "stats/robust.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- words ---- */
+
+static int gpu_index(const struct node *node, const char *uuid) {
+    for (size_t i = 0; i < node->gpus.count; i++)
+        if (strcmp(node->gpus.items[i].uuid, uuid) == 0)
+            return node->gpus.items[i].index;
+    return -1;
+}
+
+static void describe_bytes(int64_t bytes, struct text *out) {
+    static const struct {
+        int64_t size;
+        const char *name;
+    } units[] = {{INT64_C(1) << 30, "GiB"}, {INT64_C(1) << 20, "MiB"}, {INT64_C(1) << 10, "KiB"}};
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (bytes >= units[i].size && bytes % units[i].size == 0) {
+            text_addf(out, "%" PRId64 " %s", bytes / units[i].size, units[i].name);
+            return;
+        }
+    text_addf(out, "%" PRId64 " B", bytes);
+}
+
+static void describe_member(const char *key, const js *value, const struct node *node, struct text *out) {
+    const char *word = js_string(value, NULL);
+    int64_t number = js_int(value, 0);
+    if (out->length > 0)
+        text_add(out, ", ");
+    if (strcmp(key, "gpu") == 0 && word != NULL)
+        text_addf(out, "GPU %d", gpu_index(node, word));
+    else if (strcmp(key, "bytes") == 0)
+        describe_bytes(number, out);
+    else if (strcmp(key, "idle_us") == 0)
+        text_addf(out, "idle %g ms", (double)number / 1000);
+    else if (strcmp(key, "cpu_node") == 0)
+        text_addf(out, "node %" PRId64, number);
+    else if (word != NULL && (strcmp(key, "memory") == 0 || strcmp(key, "role") == 0 || strcmp(key, "direction") == 0))
+        text_add(out, word);
+    else if (word != NULL)
+        text_addf(out, "%s %s", key, word);
+    else
+        text_addf(out, "%s %" PRId64, key, number);
+}
+
+void describe_item(const struct plan_item *item, const struct node *node, struct text *out) {
+    struct text words = {0};
+    const js *parts[] = {item->instance.where, item->instance.params};
+    for (size_t i = 0; i < 2; i++)
+        for (struct js_member m = js_first(parts[i]); m.key != NULL; m = js_next(parts[i], m))
+            if (!(strcmp(m.key, "idle_us") == 0 && js_int(m.value, 0) == 0))
+                describe_member(m.key, m.value, node, &words);
+    text_add(out, text_string(&words));
+    text_free(&words);
+}
+
+/* ---- collecting ---- */
+
+void run_table_make(struct run_table *table, const struct plan *plan, const struct node *node, struct clock *clock) {
+    *table = (struct run_table){.plan = plan, .node = node, .clock = clock, .n_rows = plan->n_series};
+    table->rows = mem_zeroed(plan->n_series, sizeof *table->rows);
+    for (size_t i = 0; i < plan->n_series; i++) {
+        table->rows[i].series = &plan->series[i];
+        table->rows[i].values = mem_zeroed((size_t)plan->rounds, sizeof(double));
+        table->rows[i].baseline = NAN;
+    }
+    table->started = clock_now(clock);
+    table->progress = isatty(STDERR_FILENO) != 0;
+    table->rounds = plan->rounds;
+}
+
+void run_table_free(struct run_table *table) {
+    for (size_t i = 0; i < table->n_rows; i++)
+        free(table->rows[i].values);
+    free(table->rows);
+    *table = (struct run_table){0};
+}
+
+static double statistic_of(const char *statistic, const js *samples) {
+    size_t n = js_length(samples);
+    double *values = mem_zeroed(n, sizeof *values);
+    for (size_t i = 0; i < n; i++)
+        values[i] = js_number(js_at(samples, i), NAN);
+    double value = stats_named(statistic, values, n);
+    free(values);
+    return value;
+}
+
+static void take_record(struct view_row *row, const js *record) {
+    const char *outcome = js_get_string(record, "outcome", "error");
+    if (strcmp(outcome, "ok") == 0) {
+        row->values[row->count++] = statistic_of(row->series->row->statistic, js_get(record, "samples"));
+        return;
+    }
+    row->bad++;
+    snprintf(row->outcome, sizeof row->outcome, "%s", outcome);
+    snprintf(row->reason, sizeof row->reason, "%s", js_get_string(record, "reason", ""));
+}
+
+/* ---- progress ---- */
+
+static void clear_line(struct run_table *table) {
+    if (table->shown)
+        fputs("\r\033[K", stderr);
+    table->shown = false;
+}
+
+static void on_round(void *state, int round, int rounds) {
+    struct run_table *table = state;
+    table->round = round;
+    table->rounds = rounds;
+    if (table->progress)
+        return;
+    double elapsed = (double)(clock_now(table->clock) - table->started) / 1e9;
+    fprintf(stderr, "gpuvet: round %d of %d, %.0f s so far, about %.0f s in all\n", round + 1, rounds, elapsed,
+            table->predicted_s);
+}
+
+static void on_start(void *state, const struct plan_item *item, int round) {
+    struct run_table *table = state;
+    if (!table->progress)
+        return;
+    struct text words = {0};
+    describe_item(item, table->node, &words);
+    double elapsed = (double)(clock_now(table->clock) - table->started) / 1e9;
+    double left = fmax(0, table->predicted_s - elapsed);
+    clear_line(table);
+    fprintf(stderr, "round %d/%d  %-16s %-44.44s %3.0f s left", round + 1, table->rounds, item->bench->name,
+            text_string(&words), left);
+    fflush(stderr);
+    table->shown = true;
+    text_free(&words);
+}
+
+/* A figure the moment it is first known, so that the table grows while the run goes on. */
+static void say_first(struct run_table *table, const struct view_row *row) {
+    const struct plan_item *item = &table->plan->items[row->series->item];
+    struct text words = {0};
+    if (!table->progress || row->count != 1 || !row->series->primary)
+        return;
+    describe_item(item, table->node, &words);
+    clear_line(table);
+    fprintf(stderr, "%-16s %-44.44s %12.4g %s", item->bench->name, text_string(&words), row->values[0],
+            quantity_unit(item->instance.metric->quantity));
+    if (isfinite(item->instance.limit))
+        fprintf(stderr, "  %.0f %% of limit", 100 * row->values[0] / item->instance.limit);
+    if (isfinite(row->baseline))
+        fprintf(stderr, "  %+.1f %% to the baseline", 100 * (row->values[0] / row->baseline - 1));
+    fputc('\n', stderr);
+    text_free(&words);
+}
+
+static void on_record(void *state, const struct plan_item *item, int round, const js *record) {
+    struct run_table *table = state;
+    (void)round;
+    for (size_t i = 0; item != NULL && i < table->n_rows; i++)
+        if (&table->plan->items[table->rows[i].series->item] == item) {
+            take_record(&table->rows[i], record);
+            say_first(table, &table->rows[i]);
+        }
+}
+
+static void on_wait(void *state, const char *why) {
+    struct run_table *table = state;
+    clear_line(table);
+    fprintf(stderr, "gpuvet: waiting for a quiet node: %s\n", why);
+}
+
+struct run_view run_table_view(struct run_table *table) {
+    return (struct run_view){table, on_round, on_start, on_record, on_wait};
+}
+
+/* ---- the table ---- */
+
+static const char *series_name(const struct view_row *row, char *out, size_t size) {
+    const struct series_row *r = row->series->row;
+    snprintf(out, size, "%s%s%s", r->metric, r->statistic[0] != '\0' ? "." : "", r->statistic);
+    return out;
+}
+
+/* Robust spread of the rounds, one sigma, relative. */
+static double spread_of(const struct view_row *row) {
+    return stats_mad_sigma(row->values, row->count) / stats_median(row->values, row->count);
+}
+
+static void print_row(const struct run_table *table, const struct view_row *row, FILE *out) {
+    const struct plan_item *item = &table->plan->items[row->series->item];
+    struct text words = {0};
+    char name[64];
+    describe_item(item, table->node, &words);
+    fprintf(out, "%-15s %-14s %-46.46s ", item->bench->name, series_name(row, name, sizeof name), text_string(&words));
+    text_free(&words);
+    if (row->count == 0) {
+        fprintf(out, "%s: %s\n", row->bad > 0 ? row->outcome : "not measured", row->reason);
+        return;
+    }
+    fprintf(out, "%10.4g %-5s", stats_median(row->values, row->count),
+            quantity_unit(item->instance.metric->quantity));
+    if (row->count > 1)
+        fprintf(out, " %5.1f %%", 100 * spread_of(row));
+    else
+        fprintf(out, " %7s", "-");
+    if (isfinite(item->instance.limit))
+        fprintf(out, " %5.0f %%", 100 * stats_median(row->values, row->count) / item->instance.limit);
+    else
+        fprintf(out, " %7s", "-");
+    fprintf(out, "  %s", row->verdict);
+    if (row->bad > 0)
+        fprintf(out, "%s%zu of %zu rounds: %s: %s", row->verdict[0] != '\0' ? "; " : "", row->bad, row->bad + row->count,
+                row->outcome, row->reason);
+    fputc('\n', out);
+}
+
+static void print_skips(const struct run_table *table, FILE *out) {
+    for (size_t i = 0; i < table->plan->n_absences; i++)
+        fprintf(out, "%-15s skip: %s\n", table->plan->absences[i].bench->name, table->plan->absences[i].reason);
+    for (size_t i = 0; i < table->plan->n_items; i++) {
+        const struct plan_item *item = &table->plan->items[i];
+        struct text words = {0};
+        if (item->instance.skip == NULL)
+            continue;
+        describe_item(item, table->node, &words);
+        fprintf(out, "%-15s %-60s skip: %s\n", item->bench->name, text_string(&words), item->instance.skip);
+        text_free(&words);
+    }
+}
+
+void run_table_print(const struct run_table *table, FILE *out) {
+    clear_line((struct run_table *)table);
+    if (table->n_rows > 0)
+        fprintf(out, "%-15s %-14s %-46s %10s %-5s %7s %7s  %s\n", "case", "series", "where", "figure", "", "spread",
+                "limit", "against the baseline");
+    for (int primary = 1; primary >= 0; primary--)
+        for (size_t i = 0; i < table->n_rows; i++)
+            if (table->rows[i].series->primary == (primary == 1) &&
+                (primary == 1 || table->rows[i].count + table->rows[i].bad > 0))
+                print_row(table, &table->rows[i], out);
+    print_skips(table, out);
+}

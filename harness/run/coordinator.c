@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/coordinator.h"
+
+#include "base/mem.h"
+#include "run/judge.h"
+#include "run/session.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern char **environ;
+
+/* An item may take many times its estimate (a cold machine, a sick link) before it counts as hanging. */
+static const double deadline_factor = 10;
+static const double deadline_floor_s = 20;
+static const double deadline_hidden_s = 2; /* fault cases hang on purpose */
+
+bool coordinator_probe(const struct target *target, struct interrupt *interrupt, struct node *node,
+                       struct cuda_probe *cuda, struct error *err) {
+    struct session session;
+    if (!session_open(&session, target, true, interrupt, err))
+        return RELAY(err);
+    bool good = probe_read(session.facts, node, cuda, err);
+    session_close(&session);
+    return good;
+}
+
+js *coordinator_environment(void) {
+    js *env = js_new_object();
+    for (char **e = environ; *e != NULL; e++) {
+        const char *equals = strchr(*e, '=');
+        if (equals == NULL || (!text_starts(*e, "CUDA_") && !text_starts(*e, "NCCL_")))
+            continue;
+        char *name = mem_copy_bytes(*e, (size_t)(equals - *e));
+        js_set_string(env, name, equals + 1);
+        free(name);
+    }
+    js_set_string(env, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");
+    js_set_string(env, "CUDA_MODULE_LOADING", "EAGER"); /* no kernel is loaded inside a timed part */
+    return env;
+}
+
+static bool write_line(struct coordinator *c, const js *line, bool sync, struct error *err) {
+    return run_writer_add(c->writer, line, sync, err) || RELAY(err);
+}
+
+static void count(struct coordinator *c, const char *outcome) {
+    int *slot = strcmp(outcome, "ok") == 0     ? &c->counts.ok
+                : strcmp(outcome, "fail") == 0 ? &c->counts.fail
+                : strcmp(outcome, "skip") == 0 ? &c->counts.skip
+                : strcmp(outcome, "hang") == 0 ? &c->counts.hang
+                                               : &c->counts.error;
+    *slot += 1;
+}
+
+static bool keep_record(struct coordinator *c, const struct plan_item *item, int round, js *record, struct error *err) {
+    count(c, js_get_string(record, "outcome", "error"));
+    bool good = write_line(c, record, false, err);
+    if (good && c->view.on_record != NULL)
+        c->view.on_record(c->view.state, item, round, record);
+    js_free(record);
+    return good;
+}
+
+static double effect_on(const struct coordinator *c, const char *key) {
+    double effect = 1;
+    for (size_t i = 0; c->effects != NULL && i < c->effects->count; i++) {
+        const char *spec = c->effects->items[i];
+        const char *equals = strrchr(spec, '=');
+        if (equals == NULL)
+            continue;
+        char *pattern = mem_copy_bytes(spec, (size_t)(equals - spec));
+        double factor = 1;
+        if (text_to_double(equals + 1, &factor) && series_selected(pattern, key))
+            effect *= factor;
+        free(pattern);
+    }
+    return effect;
+}
+
+static double default_spread(const struct plan_item *item) {
+    for (const struct series_row *row = item->bench->series; row->metric != NULL; row++)
+        if (strcmp(row->metric, item->instance.metric->name) == 0)
+            return row->between_rel;
+    return 0;
+}
+
+static js *simulation_of(const struct coordinator *c, const struct plan_item *item) {
+    js *how = js_new_object();
+    double between = default_spread(item);
+    js_set_string(how, "key", item->key);
+    js_set_int(how, "seed", (int64_t)c->plan->seed);
+    js_set_number(how, "limit", item->instance.limit);
+    js_set_number(how, "effect", effect_on(c, item->key));
+    js_set_number(how, "between", between);
+    js_set_number(how, "sigma", between > 0 ? between / 2 : 0.003);
+    return how;
+}
+
+/* Verification data and random choices differ by item and round, and are the same in the run after the change. */
+static uint64_t item_seed(const struct plan *plan, const struct plan_item *item, int round) {
+    uint64_t h = 0xcbf29ce484222325ULL ^ plan->seed;
+    for (const char *s = item->key; *s != '\0'; s++)
+        h = (h ^ (unsigned char)*s) * 0x100000001b3ULL;
+    return (h + (uint64_t)round * 0x9e3779b97f4a7c15ULL) >> 1; /* JSON integers are signed */
+}
+
+static js *item_message(const struct coordinator *c, const struct plan_item *item, int round, const js *env) {
+    const struct instance *instance = &item->instance;
+    double limit = fmax(instance->seconds * deadline_factor, deadline_floor_s);
+    if (item->bench->hidden)
+        limit = deadline_hidden_s;
+    js *m = message_new("item");
+    js_set_int(m, "id", item->id);
+    js_set_string(m, "case", item->bench->name);
+    js_set_int(m, "version", item->bench->version);
+    js_set_string(m, "metric", instance->metric->name);
+    js_set(m, "where", js_copy(instance->where));
+    js_set(m, "attributes", js_copy(instance->attributes));
+    js_set(m, "params", js_copy(instance->params));
+    js_set(m, "env", js_copy(env));
+    js_set_int(m, "seed", (int64_t)item_seed(c->plan, item, round));
+    js_set_int(m, "round", round);
+    js_set_int(m, "cpu", instance->cpu);
+    js_set_int(m, "samples", instance->samples);
+    js_set_int(m, "operations", instance->operations);
+    js_set_bool(m, "quiet", item->bench->quiet);
+    js_set_int(m, "deadline_ms", (int64_t)(limit * 1000));
+    if (c->simulate && !item->bench->hidden)
+        js_set(m, "simulate", simulation_of(c, item));
+    return m;
+}
+
+static bool write_start(struct coordinator *c, const struct plan_item *item, int round, struct error *err) {
+    char at[CLOCK_STAMP_SIZE];
+    clock_stamp(clock_wall(c->clock), at);
+    js *start = message_new("start");
+    js_set_int(start, "round", round);
+    js_set_string(start, "target", c->target->name);
+    js_set_int(start, "id", item->id);
+    js_set_string(start, "key", item->key);
+    js_set_string(start, "at", at);
+    bool may_hang = !c->simulate && (item->bench->needs.gpus > 0 || item->bench->hidden);
+    bool good = write_line(c, start, may_hang, err);
+    js_free(start);
+    return good;
+}
+
+/* Without a worker there is nobody to ask; CUDA that does not start would only fail item by item. */
+static const char *known_trouble(const struct coordinator *c, const struct plan_item *item) {
+    return c->cuda_broken != NULL && item->bench->needs.gpus > 0 ? c->cuda_broken : NULL;
+}
+
+static js *decorate(const struct coordinator *c, js *record, const struct item_answer *answer) {
+    if (answer->output != NULL)
+        js_set_string(record, "stderr", answer->output);
+    if (answer->node != NULL)
+        js_set(record, "node", js_copy(answer->node));
+    if (c->quiet != NULL && c->quiet->busy[0] != '\0')
+        js_append_string(js_get(record, "flags"), "busy");
+    return record;
+}
+
+/* One item in the open session (opened when it is not). False only on a failure that ends the run. */
+static bool run_item(struct coordinator *c, struct session *session, const struct plan_item *item, int round,
+                     const js *env, struct error *err) {
+    if (item->instance.skip != NULL)
+        return keep_record(c, item, round,
+                           judge_record(item, c->target->name, round, NULL, "skip", item->instance.skip), err);
+    const char *trouble = known_trouble(c, item);
+    if (trouble != NULL)
+        return keep_record(c, item, round, judge_record(item, c->target->name, round, NULL, "error", trouble), err);
+    if (!write_start(c, item, round, err))
+        return false;
+    if (c->view.on_start != NULL)
+        c->view.on_start(c->view.state, item, round);
+    struct error why = {0};
+    if (!session->open && !session_open(session, c->target, false, c->interrupt, &why)) {
+        if (why.kind == ERROR_INTERRUPTED)
+            return FAIL(err, ERROR_INTERRUPTED, "interrupted");
+        return keep_record(c, item, round, judge_record(item, c->target->name, round, NULL, "error", why.text), err);
+    }
+    struct item_answer answer;
+    js *message = item_message(c, item, round, env);
+    session_run(session, message, c->interrupt, &answer);
+    js_free(message);
+    bool interrupted = interrupt_came(c->interrupt);
+    bool good = true;
+    if (!interrupted || strcmp(answer.outcome, "ok") == 0) {
+        js *record = judge_record(item, c->target->name, round, answer.record, answer.outcome,
+                                  answer.reason[0] != '\0' ? answer.reason : NULL);
+        good = keep_record(c, item, round, decorate(c, record, &answer), err);
+    }
+    item_answer_free(&answer);
+    if (c->clock->fake)
+        clock_sleep(c->clock, (int64_t)(item->instance.seconds * 1e9));
+    return good && (!interrupted || FAIL(err, ERROR_INTERRUPTED, "interrupted"));
+}
+
+static bool run_round(struct coordinator *c, int round, const struct plan_item **order, const js *env,
+                      struct error *err) {
+    if (c->view.on_round != NULL)
+        c->view.on_round(c->view.state, round, c->plan->rounds);
+    if (c->quiet != NULL && !quiet_wait(c->quiet, c->interrupt, c->view.on_wait, c->view.state, err))
+        return RELAY(err);
+    size_t n = plan_order(c->plan, round, order);
+    struct session session = {0};
+    bool good = true;
+    for (size_t i = 0; good && i < n; i++) {
+        good = run_item(c, &session, order[i], round, env, err);
+        if (good && interrupt_came(c->interrupt))
+            good = FAIL(err, ERROR_INTERRUPTED, "interrupted");
+    }
+    session_close(&session);
+    if (c->quiet != NULL)
+        quiet_mark(c->quiet);
+    c->rounds_done += good ? 1 : 0;
+    return good;
+}
+
+static bool write_absences(struct coordinator *c, struct error *err) {
+    for (size_t i = 0; i < c->plan->n_absences; i++)
+        if (!keep_record(c, NULL, 0, judge_absence(&c->plan->absences[i], c->target->name), err))
+            return false;
+    return true;
+}
+
+static bool write_footer(struct coordinator *c, const struct error *why, struct error *err) {
+    char at[CLOCK_STAMP_SIZE];
+    clock_stamp(clock_wall(c->clock), at);
+    bool whole = why->kind == ERROR_NONE;
+    js *footer = message_new("footer");
+    js_set_string(footer, "finished", at);
+    js_set_string(footer, "outcome", whole ? "complete" : why->kind == ERROR_INTERRUPTED ? "interrupted" : "failed");
+    js_set_string(footer, "reason", whole ? NULL : why->text);
+    js_set_int(footer, "rounds", c->rounds_done);
+    js *counts = js_new_object();
+    js_set_int(counts, "ok", c->counts.ok);
+    js_set_int(counts, "fail", c->counts.fail);
+    js_set_int(counts, "skip", c->counts.skip);
+    js_set_int(counts, "hang", c->counts.hang);
+    js_set_int(counts, "error", c->counts.error);
+    js_set(footer, "counts", counts);
+    bool good = write_line(c, footer, true, err);
+    js_free(footer);
+    return good;
+}
+
+bool coordinator_run(struct coordinator *c, struct error *err) {
+    js *env = coordinator_environment();
+    const struct plan_item **order = mem_zeroed(c->plan->n_items, sizeof(struct plan_item *));
+    struct error why = {0};
+    bool good = write_absences(c, &why);
+    for (int round = 0; good && round < c->plan->rounds && c->plan->n_items > 0; round++) {
+        good = run_round(c, round, order, env, &why);
+    }
+    free(order);
+    js_free(env);
+    struct error lost = {0};
+    if (!write_footer(c, &why, &lost) && good) {
+        *err = lost;
+        return RELAY(err);
+    }
+    if (!good)
+        *err = why;
+    return good;
+}

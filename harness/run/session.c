@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/session.h"
+
+#include "base/build.h"
+#include "base/clock.h"
+#include "run/worker.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { ERRORS_KEPT = 8192 };
+static const int64_t hello_limit_ns = 90 * NS_PER_S; /* facts include starting CUDA on every GPU */
+static const int64_t beat_every_ns = NS_PER_S;
+static const int64_t silence_limit_ns = 8 * NS_PER_S;
+static const int64_t verdict_grace_ns = 4 * NS_PER_S; /* the supervisor has two seconds for its verdict */
+static const int64_t send_limit_ns = 5 * NS_PER_S;
+
+void item_answer_free(struct item_answer *answer) {
+    js_free(answer->record);
+    js_free(answer->node);
+    free(answer->output);
+    *answer = (struct item_answer){0};
+}
+
+static void keep_errors(struct session *s) {
+    char chunk[4096];
+    ssize_t n;
+    while (s->process.errors >= 0 && (n = read(s->process.errors, chunk, sizeof chunk)) > 0) {
+        size_t room = ERRORS_KEPT - s->errors.length;
+        text_add_bytes(&s->errors, chunk, (size_t)n < room ? (size_t)n : room);
+    }
+    if (s->process.errors >= 0 && n == 0) {
+        close(s->process.errors);
+        s->process.errors = -1;
+    }
+}
+
+/* The worker's last words, for an error's text. */
+static const char *last_words(struct session *s) {
+    keep_errors(s);
+    char *text = s->errors.data;
+    if (text == NULL)
+        return "";
+    text = text_trim(text);
+    const char *line = strrchr(text, '\n');
+    return line != NULL ? line + 1 : text;
+}
+
+enum wait_outcome { WAIT_MESSAGE, WAIT_TIMEOUT, WAIT_ENDED, WAIT_BROKEN, WAIT_INTERRUPTED };
+
+/* Waits for one message until `end` (monotonic ns). */
+static enum wait_outcome next_message(struct session *s, int64_t end, struct interrupt *interrupt, js **message,
+                                      struct error *err) {
+    struct clock clock = clock_real();
+    for (;;) {
+        *message = channel_next(&s->channel, err);
+        if (*message != NULL)
+            return WAIT_MESSAGE;
+        if (err->kind != ERROR_NONE)
+            return WAIT_BROKEN;
+        if (s->channel.ended)
+            return WAIT_ENDED;
+        int64_t left = end - clock_now(&clock);
+        if (left <= 0)
+            return WAIT_TIMEOUT;
+        struct pollfd p[3] = {{.fd = s->channel.in, .events = POLLIN},
+                              {.fd = s->process.errors, .events = POLLIN},
+                              {.fd = interrupt->fd, .events = POLLIN}};
+        poll(p, 3, (int)(left / NS_PER_MS) + 1);
+        if (interrupt_came(interrupt))
+            return WAIT_INTERRUPTED;
+        keep_errors(s);
+        if (!channel_fill(&s->channel, err))
+            return WAIT_BROKEN;
+    }
+}
+
+static void end_session(struct session *s, int64_t patience_ns, int *status) {
+    channel_close(&s->channel);
+    s->process.to = s->process.from = -1; /* the channel owned them */
+    spawned_end(&s->process, patience_ns, status);
+    text_free(&s->errors);
+    js_free(s->facts);
+    *s = (struct session){0};
+}
+
+static bool greet(struct session *s, bool facts, struct interrupt *interrupt, struct error *err) {
+    struct clock clock = clock_real();
+    js *hello = NULL;
+    enum wait_outcome got = next_message(s, clock_now(&clock) + hello_limit_ns, interrupt, &hello, err);
+    if (got == WAIT_INTERRUPTED)
+        return FAIL(err, ERROR_INTERRUPTED, "interrupted");
+    if (got == WAIT_TIMEOUT)
+        return FAIL(err, ERROR_SYSTEM, "the worker did not greet within 90 s");
+    if (got != WAIT_MESSAGE)
+        return FAIL(err, ERROR_SYSTEM, "the worker ended before it greeted: %s", last_words(s));
+    bool good = strcmp(js_get_string(hello, "type", ""), "hello") == 0 &&
+                js_get_int(hello, "protocol", 0) == WORKER_PROTOCOL;
+    if (!good)
+        FAIL(err, ERROR_DATA, "the worker does not speak protocol %d", WORKER_PROTOCOL);
+    else if (strcmp(js_get_string(hello, "build_id", ""), build_id()) != 0)
+        good = FAIL(err, ERROR_DATA, "the worker is another build (%s, this is %s)",
+                    js_get_string(hello, "build_id", "?"), build_id());
+    if (good && facts)
+        s->facts = js_copy(js_get(hello, "facts"));
+    js_free(hello);
+    return good;
+}
+
+bool session_open(struct session *s, const struct target *target, bool facts, struct interrupt *interrupt,
+                  struct error *err) {
+    struct strings argv = {0};
+    *s = (struct session){0};
+    target_worker_argv(target, facts, &argv);
+    bool good = spawn(&argv, &s->process, err);
+    strings_free(&argv);
+    if (!good)
+        return RELAY(err);
+    channel_open(&s->channel, s->process.from, s->process.to);
+    s->open = true;
+    if (greet(s, facts, interrupt, err))
+        return true;
+    end_session(s, 0, NULL);
+    return error_context(err, "%s", target->name);
+}
+
+static void fail_answer(struct item_answer *answer, const char *outcome, const char *reason) {
+    snprintf(answer->outcome, sizeof answer->outcome, "%s", outcome);
+    snprintf(answer->reason, sizeof answer->reason, "%s", reason);
+}
+
+static void take_done(struct item_answer *answer, const js *done) {
+    fail_answer(answer, js_get_string(done, "outcome", "error"), js_get_string(done, "reason", ""));
+    const char *output = js_get_string(done, "stderr", NULL);
+    if (output != NULL)
+        answer->output = text_printable(output);
+    if (js_get(done, "node") != NULL)
+        answer->node = js_copy(js_get(done, "node"));
+}
+
+/* Handles one message of the item. True when it was the last. */
+static bool take_message(struct item_answer *answer, js *message, int64_t id, struct error *err) {
+    const char *type = js_get_string(message, "type", "");
+    static const char *const harmless[] = {"beat", "started", "progress"};
+    for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++)
+        if (strcmp(type, harmless[i]) == 0)
+            return false;
+    if (js_get_int(message, "id", -1) != id)
+        return FAIL(err, ERROR_DATA, "the worker speaks of an item that does not run");
+    if (strcmp(type, "record") == 0) {
+        js_free(answer->record);
+        answer->record = js_keep(message);
+        return false;
+    }
+    if (strcmp(type, "done") != 0)
+        return FAIL(err, ERROR_DATA, "the worker sent an unknown message '%s'", type);
+    take_done(answer, message);
+    return true;
+}
+
+static bool send_beat(struct session *s, struct error *err) {
+    js *beat = message_new("beat");
+    bool good = channel_send(&s->channel, beat, send_limit_ns, err);
+    js_free(beat);
+    return good;
+}
+
+/* How the wait for an item ended, when not with "done". */
+static void judge_loss(struct session *s, enum wait_outcome got, const struct error *err, struct item_answer *answer) {
+    char text[1024];
+    int status = 0;
+    if (got == WAIT_INTERRUPTED) {
+        fail_answer(answer, "error", "interrupted");
+    } else if (got == WAIT_TIMEOUT) {
+        fail_answer(answer, "hang", "the worker itself no longer answers");
+    } else if (got == WAIT_BROKEN) {
+        snprintf(text, sizeof text, "the worker broke the protocol: %.900s", err->text);
+        fail_answer(answer, "error", text);
+    } else {
+        snprintf(text, sizeof text, "the worker ended in the middle: %.900s", last_words(s));
+        fail_answer(answer, "error", text);
+    }
+    end_session(s, got == WAIT_INTERRUPTED ? 2 * NS_PER_S : 0, &status);
+}
+
+bool session_run(struct session *s, js *item, struct interrupt *interrupt, struct item_answer *answer) {
+    struct clock clock = clock_real();
+    struct error err = {0};
+    bool quiet = js_get_bool(item, "quiet", false);
+    int64_t id = js_get_int(item, "id", -1);
+    *answer = (struct item_answer){0};
+    enum wait_outcome got = channel_send(&s->channel, item, send_limit_ns, &err) ? WAIT_MESSAGE : WAIT_ENDED;
+    int64_t end = clock_now(&clock) + js_get_int(item, "deadline_ms", 0) * NS_PER_MS + verdict_grace_ns + 5 * NS_PER_S;
+    int64_t heard = clock_now(&clock);
+    while (got == WAIT_MESSAGE) {
+        js *message = NULL;
+        int64_t now = clock_now(&clock);
+        int64_t until = quiet || now + beat_every_ns > end ? end : now + beat_every_ns;
+        got = next_message(s, until, interrupt, &message, &err);
+        if (got == WAIT_MESSAGE) {
+            heard = clock_now(&clock);
+            bool last = take_message(answer, message, id, &err);
+            js_free(message);
+            if (last)
+                return true;
+            if (err.kind != ERROR_NONE)
+                got = WAIT_BROKEN;
+        }
+        now = clock_now(&clock);
+        bool still_waiting = got == WAIT_TIMEOUT && now < end && (quiet || now - heard < silence_limit_ns);
+        if (still_waiting)
+            got = quiet || send_beat(s, &err) ? WAIT_MESSAGE : WAIT_ENDED;
+    }
+    judge_loss(s, got, &err, answer);
+    return false;
+}
+
+void session_close(struct session *s) {
+    if (!s->open)
+        return;
+    struct error ignored = {0};
+    js *bye = message_new("bye");
+    channel_send(&s->channel, bye, NS_PER_S, &ignored);
+    js_free(bye);
+    end_session(s, 5 * NS_PER_S, NULL);
+}

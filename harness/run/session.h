@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One running worker as the coordinator sees it: started, greeted, given items one at a time, ended. */
+#ifndef GPUVET_RUN_SESSION_H
+#define GPUVET_RUN_SESSION_H
+
+#include "base/error.h"
+#include "base/json.h"
+#include "run/channel.h"
+#include "run/spawn.h"
+#include "target/target.h"
+
+#include <stdbool.h>
+
+struct session {
+    bool open;
+    struct spawned process;
+    struct channel channel;
+    struct text errors; /* what the worker wrote to stderr, the beginning of it */
+    js *facts;          /* of the hello, owned; NULL: not asked */
+};
+
+/* What one item came to. `record` is what the worker sent for it (owned, NULL: none). */
+struct item_answer {
+    js *record;
+    char outcome[16];  /* of the done message, or "hang" or "error" when the session itself failed */
+    char reason[1024]; /* "": none */
+    char *output;      /* what the measuring process printed, owned; NULL: nothing */
+    js *node;          /* the check after a hang, owned; NULL: none */
+};
+void item_answer_free(struct item_answer *answer);
+
+/* False with `err`: it did not start, did not greet in time, is another build, or an interrupt came. */
+bool session_open(struct session *s, const struct target *target, bool facts, struct interrupt *interrupt,
+                  struct error *err);
+
+/* Sends `item` and waits for its end. True when the session can go on (whatever became of the item); false when
+ * it is of no more use: it was ended, and `answer` says what that means for the item. An interrupt gives outcome
+ * "error", reason "interrupted". */
+bool session_run(struct session *s, js *item, struct interrupt *interrupt, struct item_answer *answer);
+
+/* Says bye and waits; kills what does not end. */
+void session_close(struct session *s);
+
+#endif
