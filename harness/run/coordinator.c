@@ -105,7 +105,7 @@ static uint64_t item_seed(const struct plan *plan, const struct plan_item *item,
     uint64_t h = 0xcbf29ce484222325ULL ^ plan->seed;
     for (const char *s = item->key; *s != '\0'; s++)
         h = (h ^ (unsigned char)*s) * 0x100000001b3ULL;
-    return (h + (uint64_t)round * 0x9e3779b97f4a7c15ULL) >> 1; /* JSON integers are signed */
+    return (uint64_t)(h + (uint64_t)round * 0x9e3779b97f4a7c15U) >> 1; /* JSON integers are signed */
 }
 
 static js *item_message(const struct coordinator *c, const struct plan_item *item, int round, const js *env) {

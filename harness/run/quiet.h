@@ -4,9 +4,7 @@
 #ifndef GPUVET_RUN_QUIET_H
 #define GPUVET_RUN_QUIET_H
 
-#include "base/clock.h"
 #include "base/error.h"
-#include "base/text.h"
 #include "run/channel.h"
 #include "run/spawn.h"
 #include "system/activity.h"
@@ -15,19 +13,18 @@
 
 struct quiet_gate {
     bool allow_busy;
-    int64_t wait_ns;      /* how long to wait for quiet */
-    bool watch_gpus;
+    int64_t wait_ns; /* how long to wait for quiet */
     struct spawned keeper;
-    struct channel channel; /* to the keeper */
-    char keeper_reason[200]; /* why GPU activity cannot be asked; "": it can */
-    struct activity last;    /* at the end of the last look */
+    struct text answers; /* of the keeper, not yet read as lines */
+    char keeper_reason[200]; /* why GPU activity cannot be asked; "": it can, or no GPU is used */
+    struct activity last;    /* at the end of the last round, or of the last look */
     bool have_last;
-    int64_t own_cpu_ns;      /* used by us and our ended children at that moment */
+    int64_t ended_cpu_ns;    /* CPU time of our ended children then */
     char busy[400];          /* what the last look found; "": quiet */
 };
 
-/* Starts the keeper when GPUs are used. Never fails: a keeper that does not start is a remark. */
-void quiet_open(struct quiet_gate *gate, bool allow_busy, int64_t wait_ns, bool watch_gpus);
+/* Starts the keeper when GPUs are used. Never fails: a keeper that does not start is remarked in keeper_reason. */
+void quiet_open(struct quiet_gate *gate, bool allow_busy, int64_t wait_ns, bool uses_gpus);
 void quiet_close(struct quiet_gate *gate);
 
 /* Waits until the node is quiet. True: quiet, or busy but allowed (then `gate->busy` is not empty and samples are
@@ -35,7 +32,12 @@ void quiet_close(struct quiet_gate *gate);
 bool quiet_wait(struct quiet_gate *gate, struct interrupt *interrupt, void (*on_wait)(void *, const char *), void *state,
                 struct error *err);
 
-/* Marks the end of a round: what others used meanwhile is judged from here on without waiting. */
+/* Marks the start of a time in which only we should run: what others use from here on is judged by the next
+ * quiet_wait without waiting, as our own use is known. */
 void quiet_mark(struct quiet_gate *gate);
+
+/* What one reading says against quiet; "" when nothing does. For tests. */
+void quiet_judge_cpu(const struct activity_report *report, char *out, size_t size);
+void quiet_judge_gpus(const js *activity, struct text *out);
 
 #endif

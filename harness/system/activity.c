@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "system/activity.h"
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SMALL_FILE = 65536, STAT_FILE = 4 << 20 };
+
+/* The file's text, NULL when it cannot be read. Release with text_free. */
+static const char *slurp(const char *root, const char *path, size_t limit, struct text *out) {
+    struct error ignored = {0};
+    char *whole = path_join(root, path);
+    text_clear(out);
+    bool good = file_read(root[0] == '\0' ? path : whole, limit, out, &ignored);
+    free(whole);
+    return good ? text_string(out) : NULL;
+}
+
+static int64_t ticks_to_ns(int64_t ticks) {
+    long hz = sysconf(_SC_CLK_TCK);
+    return ticks * (NS_PER_S / (hz > 0 ? hz : 100));
+}
+
+static bool read_cpu(const char *root, struct activity *out, struct error *err) {
+    struct text text = {0};
+    int64_t t[8] = {0}; /* user nice system idle iowait irq softirq steal */
+    const char *stat = slurp(root, "/proc/stat", STAT_FILE, &text);
+    int n = stat == NULL ? 0
+                         : sscanf(stat, "cpu %" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNd64
+                                        " %" SCNd64,
+                                  &t[0], &t[1], &t[2], &t[3], &t[4], &t[5], &t[6], &t[7]);
+    text_free(&text);
+    if (n < 4)
+        return FAIL(err, ERROR_SYSTEM, "cannot read CPU times from /proc/stat");
+    out->busy_ns = ticks_to_ns(t[0] + t[1] + t[2] + t[5] + t[6]);
+    out->steal_ns = ticks_to_ns(t[7]);
+    out->total_ns = out->busy_ns + out->steal_ns + ticks_to_ns(t[3] + t[4]);
+    return true;
+}
+
+static int64_t read_pressure(const char *root, const char *path) {
+    struct text text = {0};
+    int64_t total = -1;
+    const char *content = slurp(root, path, SMALL_FILE, &text);
+    const char *found = content != NULL && text_starts(content, "some ") ? strstr(content, "total=") : NULL;
+    if (found == NULL || sscanf(found, "total=%" SCNd64, &total) != 1)
+        total = -1;
+    text_free(&text);
+    return total;
+}
+
+/* The line "N:controllers:/path" of /proc/self/cgroup for a v1 controller, or "0::/path" for v2 (NULL). */
+static char *cgroup_path(const char *lines, const char *controller) {
+    struct strings all = {0};
+    char *found = NULL;
+    strings_split(&all, lines, '\n');
+    for (size_t i = 0; i < all.count && found == NULL; i++) {
+        char *list = strchr(all.items[i], ':');
+        char *path = list == NULL ? NULL : strchr(list + 1, ':');
+        if (path == NULL)
+            continue;
+        *path = '\0';
+        struct strings names = {0};
+        strings_split(&names, list + 1, ',');
+        if (controller == NULL ? list[1] == '\0' : strings_contain(&names, controller))
+            found = mem_copy_string(path + 1);
+        strings_free(&names);
+    }
+    strings_free(&all);
+    return found;
+}
+
+static int64_t read_throttled(const char *root, const char *mount, const char *controller, const char *lines,
+                              const char *key, int64_t unit_ns) {
+    char *group = cgroup_path(lines, controller);
+    if (group == NULL)
+        return -1;
+    struct text path = {0};
+    struct text text = {0};
+    int64_t value = -1;
+    text_addf(&path, "%s%s/cpu.stat", mount, group);
+    const char *content = slurp(root, path.data, SMALL_FILE, &text);
+    const char *found = content == NULL ? NULL : strstr(content, key);
+    if (found != NULL && sscanf(found + strlen(key), " %" SCNd64, &value) == 1)
+        value *= unit_ns;
+    else
+        value = -1;
+    text_free(&text);
+    text_free(&path);
+    free(group);
+    return value;
+}
+
+static int64_t read_quota(const char *root) {
+    struct text text = {0};
+    const char *lines = slurp(root, "/proc/self/cgroup", SMALL_FILE, &text);
+    if (lines == NULL)
+        return -1;
+    int64_t v1 = read_throttled(root, "/sys/fs/cgroup/cpu", "cpu", lines, "throttled_time", 1);
+    int64_t v2 = v1 >= 0 ? v1 : read_throttled(root, "/sys/fs/cgroup", NULL, lines, "throttled_usec", NS_PER_US);
+    text_free(&text);
+    return v2;
+}
+
+/* "PID (name, which may hold anything) S PPID … utime stime …" */
+static bool parse_process(const char *stat, struct activity_process *out) {
+    const char *open = strchr(stat, '(');
+    const char *close = strrchr(stat, ')');
+    long parent = 0;
+    int64_t user = 0;
+    int64_t system = 0;
+    if (open == NULL || close == NULL || close < open)
+        return false;
+    if (sscanf(close + 1, " %*c %ld %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNd64 " %" SCNd64, &parent, &user, &system) != 3)
+        return false;
+    size_t n = (size_t)(close - open - 1);
+    char *name = mem_copy_bytes(open + 1, n);
+    char *clean = text_printable(name);
+    snprintf(out->name, sizeof out->name, "%.19s", clean);
+    free(clean);
+    free(name);
+    out->parent = (pid_t)parent;
+    out->cpu_ns = ticks_to_ns(user + system);
+    return true;
+}
+
+static int by_pid(const void *a, const void *b) {
+    pid_t x = ((const struct activity_process *)a)->pid;
+    pid_t y = ((const struct activity_process *)b)->pid;
+    return (x > y) - (x < y);
+}
+
+static void read_processes(const char *root, struct activity *out) {
+    char *proc = path_join(root, "/proc");
+    DIR *dir = opendir(root[0] == '\0' ? "/proc" : proc);
+    free(proc);
+    size_t capacity = 0;
+    struct dirent *entry;
+    struct text text = {0};
+    while (dir != NULL && (entry = readdir(dir)) != NULL && out->n_processes < ACTIVITY_MAX_PROCESSES) {
+        int64_t pid = 0;
+        char path[64];
+        struct activity_process process = {0};
+        if (!isdigit((unsigned char)entry->d_name[0]) || !text_to_int(entry->d_name, &pid) || pid > INT32_MAX)
+            continue;
+        snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+        const char *stat = slurp(root, path, SMALL_FILE, &text);
+        if (stat == NULL || !parse_process(stat, &process))
+            continue;
+        process.pid = (pid_t)pid;
+        out->processes = mem_grow(out->processes, out->n_processes, &capacity, sizeof *out->processes);
+        out->processes[out->n_processes++] = process;
+    }
+    text_free(&text);
+    if (dir != NULL)
+        closedir(dir);
+    if (out->n_processes > 1)
+        qsort(out->processes, out->n_processes, sizeof *out->processes, by_pid);
+}
+
+bool activity_read(const char *root, struct activity *out, struct error *err) {
+    struct clock clock = clock_real();
+    *out = (struct activity){.at_ns = clock_now(&clock)};
+    if (!read_cpu(root, out, err))
+        return RELAY(err);
+    out->psi_cpu_us = read_pressure(root, "/proc/pressure/cpu");
+    out->psi_io_us = read_pressure(root, "/proc/pressure/io");
+    out->psi_memory_us = read_pressure(root, "/proc/pressure/memory");
+    out->throttled_ns = read_quota(root);
+    read_processes(root, out);
+    return true;
+}
+
+void activity_free(struct activity *activity) {
+    free(activity->processes);
+    *activity = (struct activity){0};
+}
+
+static const struct activity_process *find(const struct activity *in, pid_t pid) {
+    struct activity_process key = {.pid = pid};
+    if (in->n_processes == 0)
+        return NULL;
+    return bsearch(&key, in->processes, in->n_processes, sizeof key, by_pid);
+}
+
+static bool is_ours(const struct activity *in, const struct activity_process *process, pid_t self) {
+    for (int depth = 0; process != NULL && depth < 64; depth++) {
+        if (process->pid == self)
+            return true;
+        process = find(in, process->parent);
+    }
+    return false;
+}
+
+static double pressure_share(int64_t from, int64_t to, double seconds) {
+    return from < 0 || to < 0 || !(seconds > 0) ? NAN : (double)(to - from) / 1e6 / seconds;
+}
+
+void activity_between(const struct activity *from, const struct activity *to, pid_t self, int64_t own_ended_ns,
+                      struct activity_report *out) {
+    *out = (struct activity_report){.seconds = (double)(to->at_ns - from->at_ns) / 1e9};
+    int64_t own = own_ended_ns;
+    int64_t top = 0;
+    for (size_t i = 0; i < to->n_processes; i++) {
+        const struct activity_process *now = &to->processes[i];
+        const struct activity_process *before = find(from, now->pid);
+        int64_t used = now->cpu_ns - (before != NULL ? before->cpu_ns : 0);
+        if (is_ours(to, now, self)) {
+            own += used;
+        } else if (used > top) {
+            top = used;
+            out->top_pid = now->pid;
+            snprintf(out->top_name, sizeof out->top_name, "%s", now->name);
+        }
+    }
+    double total = (double)(to->total_ns - from->total_ns);
+    double foreign = (double)(to->busy_ns - from->busy_ns - own);
+    out->cpu_share = total > 0 && foreign > 0 ? foreign / total : 0;
+    out->steal_share = total > 0 ? (double)(to->steal_ns - from->steal_ns) / total : 0;
+    out->top_share = out->seconds > 0 ? (double)top / 1e9 / out->seconds : 0;
+    out->psi_cpu = pressure_share(from->psi_cpu_us, to->psi_cpu_us, out->seconds);
+    out->psi_io = pressure_share(from->psi_io_us, to->psi_io_us, out->seconds);
+    out->psi_memory = pressure_share(from->psi_memory_us, to->psi_memory_us, out->seconds);
+    out->throttled = from->throttled_ns >= 0 && to->throttled_ns > from->throttled_ns;
+}
