@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "system/node.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "system/facts.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char *live_name(void) {
+    char name[65] = "";
+    gethostname(name, sizeof name - 1);
+    return text_printable(name[0] != '\0' ? name : "node");
+}
+
+bool node_read(const struct source *source, struct node *out, struct error *err) {
+    *out = (struct node){0};
+    struct facts *facts = facts_read(source, err);
+    if (facts == NULL)
+        return RELAY(err);
+    out->environment = js_new_object();
+    out->moving = js_new_object();
+    facts_environment(facts, out->environment, out->moving);
+    facts_free(facts);
+    if (source->live)
+        out->topology = topology_live(err);
+    else if (source->topology != NULL)
+        out->topology = topology_from_xml(source->topology, strlen(source->topology), err);
+    else
+        FAIL(err, ERROR_DATA, "the capture has no topology.xml, which a plan needs");
+    if (!source->live) {
+        gpu_list_from_json(js_get(source->probes, "gpus"), &out->gpus);
+        gpu_list_environment(&out->gpus, out->environment, out->moving);
+    }
+    out->name = source->live ? live_name() : mem_copy_string("capture");
+    if (out->topology != NULL)
+        return true;
+    node_free(out);
+    return RELAY(err);
+}
+
+js *node_to_json(const struct node *node, struct error *err) {
+    char *xml = topology_xml(node->topology, err);
+    if (xml == NULL)
+        return NULL;
+    js *out = js_new_object();
+    js_set_string(out, "name", node->name);
+    js_set(out, "environment", js_copy(node->environment));
+    js_set(out, "environment_volatile", js_copy(node->moving));
+    js_set(out, "gpus", node->gpus.raw != NULL ? js_copy(node->gpus.raw) : js_new_array());
+    js_set_string(out, "gpus_reason", node->gpus.reason);
+    js_set_string(out, "topology", xml);
+    free(xml);
+    return out;
+}
+
+bool node_from_json(const js *value, struct node *out, struct error *err) {
+    *out = (struct node){0};
+    const char *xml = js_get_string(value, "topology", NULL);
+    const js *environment = js_get(value, "environment");
+    if (xml == NULL || !js_is_object(environment))
+        return FAIL(err, ERROR_DATA, "a node without environment or topology");
+    out->topology = topology_from_xml(xml, strlen(xml), err);
+    if (out->topology == NULL)
+        return RELAY(err);
+    out->environment = js_copy(environment);
+    const js *moving = js_get(value, "environment_volatile");
+    out->moving = js_is_object(moving) ? js_copy(moving) : js_new_object();
+    gpu_list_from_json(js_get(value, "gpus"), &out->gpus);
+    const char *reason = js_get_string(value, "gpus_reason", "");
+    if (out->gpus.count == 0 && reason[0] != '\0')
+        snprintf(out->gpus.reason, sizeof out->gpus.reason, "%s", reason);
+    out->name = text_printable(js_get_string(value, "name", "node"));
+    return true;
+}
+
+void node_free(struct node *node) {
+    js_free(node->environment);
+    js_free(node->moving);
+    gpu_list_free(&node->gpus);
+    topology_free(node->topology);
+    free(node->name);
+    *node = (struct node){0};
+}
+
+const char *node_text(const struct node *node, const char *key) {
+    const char *value = js_get_string(node->environment, key, NULL);
+    bool reason = value != NULL && (strcmp(value, FACT_NEEDS_ROOT) == 0 || strcmp(value, FACT_UNKNOWN) == 0);
+    return reason ? NULL : value;
+}
+
+double node_number(const struct node *node, const char *format, ...) {
+    char key[256];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(key, sizeof key, format, args);
+    va_end(args);
+    double value = js_get_number(node->environment, key, -1);
+    return value >= 0 ? value : js_get_number(node->moving, key, -1);
+}

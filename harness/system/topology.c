@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "system/topology.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <hwloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct topology {
+    hwloc_topology_t inner;
+};
+
+static struct topology *load(hwloc_topology_t inner, const char *what, struct error *err) {
+    hwloc_topology_set_io_types_filter(inner, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
+    if (hwloc_topology_load(inner) != 0) {
+        hwloc_topology_destroy(inner);
+        FAIL(err, ERROR_DATA, "hwloc cannot read %s", what);
+        return NULL;
+    }
+    struct topology *topology = mem_zeroed(1, sizeof *topology);
+    topology->inner = inner;
+    return topology;
+}
+
+struct topology *topology_live(struct error *err) {
+    hwloc_topology_t inner;
+    if (hwloc_topology_init(&inner) != 0) {
+        FAIL(err, ERROR_SYSTEM, "hwloc does not start");
+        return NULL;
+    }
+    return load(inner, "this machine's topology", err);
+}
+
+struct topology *topology_from_xml(const char *xml, size_t length, struct error *err) {
+    hwloc_topology_t inner;
+    /* hwloc's own parser on hostile text: libxml2 would fetch entities. */
+    setenv("HWLOC_LIBXML_IMPORT", "0", 1);
+    if (length > 4u << 20) {
+        FAIL(err, ERROR_DATA, "the topology is over 4 MiB");
+        return NULL;
+    }
+    if (hwloc_topology_init(&inner) != 0) {
+        FAIL(err, ERROR_SYSTEM, "hwloc does not start");
+        return NULL;
+    }
+    if (hwloc_topology_set_xmlbuffer(inner, xml, (int)length + 1) != 0) {
+        hwloc_topology_destroy(inner);
+        FAIL(err, ERROR_DATA, "the topology is no XML of hwloc's");
+        return NULL;
+    }
+    return load(inner, "the topology's XML", err);
+}
+
+void topology_free(struct topology *topology) {
+    if (topology == NULL)
+        return;
+    hwloc_topology_destroy(topology->inner);
+    free(topology);
+}
+
+char *topology_xml(const struct topology *topology, struct error *err) {
+    char *buffer = NULL;
+    int length = 0;
+    setenv("HWLOC_LIBXML_EXPORT", "0", 1);
+    if (hwloc_topology_export_xmlbuffer(topology->inner, &buffer, &length, 0) != 0) {
+        FAIL(err, ERROR_SYSTEM, "hwloc cannot export the topology");
+        return NULL;
+    }
+    char *copy = mem_copy_bytes(buffer, length > 0 ? (size_t)length - 1 : 0);
+    hwloc_free_xmlbuffer(topology->inner, buffer);
+    return copy;
+}
+
+/* ---- nodes ---- */
+
+static hwloc_obj_t node_at(const struct topology *topology, int node) {
+    return node < 0 ? NULL : hwloc_get_obj_by_type(topology->inner, HWLOC_OBJ_NUMANODE, (unsigned)node);
+}
+
+int topology_node_count(const struct topology *topology) {
+    int n = hwloc_get_nbobjs_by_type(topology->inner, HWLOC_OBJ_NUMANODE);
+    return n > 0 ? n : 1;
+}
+
+int topology_socket_count(const struct topology *topology) {
+    int n = hwloc_get_nbobjs_by_type(topology->inner, HWLOC_OBJ_PACKAGE);
+    return n > 0 ? n : 1;
+}
+
+int topology_node_os_index(const struct topology *topology, int node) {
+    hwloc_obj_t found = node_at(topology, node);
+    return found != NULL ? (int)found->os_index : -1;
+}
+
+int topology_node_logical(const struct topology *topology, int os_index) {
+    hwloc_obj_t found = os_index < 0 ? NULL : hwloc_get_numanode_obj_by_os_index(topology->inner, (unsigned)os_index);
+    return found != NULL ? (int)found->logical_index : -1;
+}
+
+static hwloc_obj_t device(const struct topology *topology, const char *bdf) {
+    return hwloc_get_pcidev_by_busidstring(topology->inner, bdf);
+}
+
+int topology_device_node(const struct topology *topology, const char *bdf) {
+    hwloc_obj_t found = device(topology, bdf);
+    hwloc_obj_t above = found == NULL ? NULL : hwloc_get_non_io_ancestor_obj(topology->inner, found);
+    if (above == NULL)
+        return -1;
+    /* A device below the whole machine is near no node in particular, unless there is only one. */
+    int nodes = hwloc_get_nbobjs_by_type(topology->inner, HWLOC_OBJ_NUMANODE);
+    if (nodes <= 1)
+        return nodes == 1 ? 0 : -1;
+    if (above->nodeset == NULL || hwloc_bitmap_weight(above->nodeset) >= nodes)
+        return -1;
+    return topology_node_logical(topology, hwloc_bitmap_first(above->nodeset));
+}
+
+static bool same_socket(const struct topology *topology, int a, int b) {
+    hwloc_obj_t x = node_at(topology, a);
+    hwloc_obj_t y = node_at(topology, b);
+    hwloc_obj_t p = x == NULL ? NULL : hwloc_get_ancestor_obj_by_type(topology->inner, HWLOC_OBJ_PACKAGE, x);
+    return p != NULL && y != NULL && p == hwloc_get_ancestor_obj_by_type(topology->inner, HWLOC_OBJ_PACKAGE, y);
+}
+
+/* The SLIT's value, or a stand-in that keeps its order: itself, same socket, other sockets. */
+static uint64_t distance(const struct topology *topology, int from, int to) {
+    struct hwloc_distances_s *matrix = NULL;
+    unsigned n = 1;
+    uint64_t value = from == to ? 10 : same_socket(topology, from, to) ? 12 : 32;
+    if (hwloc_distances_get_by_type(topology->inner, HWLOC_OBJ_NUMANODE, &n, &matrix, HWLOC_DISTANCES_KIND_MEANS_LATENCY,
+                                    0) != 0 ||
+        n == 0)
+        return value;
+    int i = hwloc_distances_obj_index(matrix, node_at(topology, from));
+    int j = hwloc_distances_obj_index(matrix, node_at(topology, to));
+    if (i >= 0 && j >= 0)
+        value = matrix->values[(unsigned)i * matrix->nbobjs + (unsigned)j];
+    hwloc_distances_release(topology->inner, matrix);
+    return value;
+}
+
+void topology_nodes_by_distance(const struct topology *topology, int node, int *out) {
+    int n = topology_node_count(topology);
+    for (int i = 0; i < n; i++)
+        out[i] = i;
+    for (int i = 1; i < n; i++) /* insertion: few nodes, and equal distances keep their order */
+        for (int j = i; j > 0; j--) {
+            uint64_t a = out[j - 1] == node ? 0 : distance(topology, node, out[j - 1]);
+            uint64_t b = out[j] == node ? 0 : distance(topology, node, out[j]);
+            if (a <= b)
+                break;
+            int swap = out[j];
+            out[j] = out[j - 1];
+            out[j - 1] = swap;
+        }
+}
+
+/* ---- cores ---- */
+
+/* The first allowed PU of a core, -1 when the cpuset has none of it. */
+static int core_cpu(const struct topology *topology, hwloc_obj_t core) {
+    hwloc_bitmap_t both = hwloc_bitmap_alloc();
+    int cpu = -1;
+    if (both != NULL) {
+        hwloc_bitmap_and(both, core->cpuset, hwloc_topology_get_allowed_cpuset(topology->inner));
+        cpu = hwloc_bitmap_first(both);
+    }
+    hwloc_bitmap_free(both);
+    return cpu;
+}
+
+/* Machines (and captures) may hide cores: then each PU counts as one. */
+static hwloc_obj_type_t core_type(const struct topology *topology) {
+    return hwloc_get_nbobjs_by_type(topology->inner, HWLOC_OBJ_CORE) > 0 ? HWLOC_OBJ_CORE : HWLOC_OBJ_PU;
+}
+
+int topology_all_cores(const struct topology *topology, int *out, int capacity) {
+    hwloc_obj_type_t type = core_type(topology);
+    int n = 0;
+    for (hwloc_obj_t core = hwloc_get_obj_by_type(topology->inner, type, 0); core != NULL && n < capacity;
+         core = core->next_cousin) {
+        int cpu = core_cpu(topology, core);
+        if (cpu >= 0)
+            out[n++] = cpu;
+    }
+    return n;
+}
+
+enum { MAX_CORES = 4096 };
+
+int topology_core_count(const struct topology *topology) {
+    int cores[MAX_CORES];
+    return topology_all_cores(topology, cores, MAX_CORES);
+}
+
+int topology_cpu_node(const struct topology *topology, int cpu) {
+    for (int node = 0; node < topology_node_count(topology); node++) {
+        hwloc_obj_t found = node_at(topology, node);
+        if (found != NULL && cpu >= 0 && hwloc_bitmap_isset(found->cpuset, (unsigned)cpu))
+            return node;
+    }
+    return -1;
+}
+
+static bool is_on(const struct topology *topology, int cpu, int node) {
+    return node < 0 || topology_node_count(topology) == 1 || topology_cpu_node(topology, cpu) == node;
+}
+
+int topology_pin_cpu(const struct topology *topology, int node) {
+    int cores[MAX_CORES];
+    int n = topology_all_cores(topology, cores, MAX_CORES);
+    int first = -1;
+    for (int i = 0; i < n; i++) {
+        if (!is_on(topology, cores[i], node))
+            continue;
+        if (first >= 0)
+            return cores[i];
+        first = cores[i];
+    }
+    return first;
+}
+
+int topology_other_cpu(const struct topology *topology, int cpu) {
+    int cores[MAX_CORES];
+    int n = topology_all_cores(topology, cores, MAX_CORES);
+    int node = topology_cpu_node(topology, cpu);
+    int before = -1;
+    for (int i = 0; i < n; i++) {
+        if (cores[i] == cpu || !is_on(topology, cores[i], node))
+            continue;
+        if (cores[i] > cpu)
+            return cores[i];
+        before = cores[i];
+    }
+    return before;
+}
+
+static int socket_of(const struct topology *topology, int cpu) {
+    hwloc_obj_t pu = cpu < 0 ? NULL : hwloc_get_pu_obj_by_os_index(topology->inner, (unsigned)cpu);
+    hwloc_obj_t package = pu == NULL ? NULL : hwloc_get_ancestor_obj_by_type(topology->inner, HWLOC_OBJ_PACKAGE, pu);
+    return package != NULL ? (int)package->logical_index : -1;
+}
+
+int topology_far_cpu(const struct topology *topology, int cpu) {
+    int cores[MAX_CORES];
+    int n = topology_all_cores(topology, cores, MAX_CORES);
+    int other_node = -1;
+    int last = -1;
+    for (int i = n - 1; i >= 0; i--) {
+        if (cores[i] == cpu)
+            continue;
+        if (socket_of(topology, cores[i]) != socket_of(topology, cpu))
+            return cores[i];
+        if (other_node < 0 && topology_cpu_node(topology, cores[i]) != topology_cpu_node(topology, cpu))
+            other_node = cores[i];
+        if (last < 0)
+            last = cores[i];
+    }
+    return other_node >= 0 ? other_node : last;
+}
+
+/* ---- paths ---- */
+
+/* Bridges between two devices below their common one; -1 when they share none but the host's. */
+static int bridges_between(hwloc_obj_t a, hwloc_obj_t b) {
+    int up = 0;
+    for (hwloc_obj_t x = a->parent; x != NULL && hwloc_obj_type_is_io(x->type); x = x->parent, up++) {
+        int down = 0;
+        bool host = x->attr->bridge.upstream_type == HWLOC_OBJ_BRIDGE_HOST;
+        for (hwloc_obj_t y = b->parent; y != NULL && hwloc_obj_type_is_io(y->type); y = y->parent, down++)
+            if (x == y)
+                return host ? -1 : up + down;
+    }
+    return -1;
+}
+
+static hwloc_obj_t host_bridge(hwloc_obj_t device) {
+    hwloc_obj_t top = device;
+    while (top->parent != NULL && hwloc_obj_type_is_io(top->parent->type))
+        top = top->parent;
+    return top;
+}
+
+const char *topology_path_class(const struct topology *topology, const char *bdf_a, const char *bdf_b) {
+    hwloc_obj_t a = device(topology, bdf_a);
+    hwloc_obj_t b = device(topology, bdf_b);
+    if (a == NULL || b == NULL)
+        return "";
+    if (a == b)
+        return "X";
+    int bridges = bridges_between(a, b);
+    if (bridges >= 0)
+        return bridges <= 2 ? "PIX" : "PXB";
+    if (host_bridge(a) == host_bridge(b))
+        return "PHB";
+    int node = topology_device_node(topology, bdf_a);
+    if (node < 0 && topology_node_count(topology) == 1)
+        return "NODE";
+    return node >= 0 && node == topology_device_node(topology, bdf_b) ? "NODE" : "SYS";
+}
