@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Run files, gpuvet.run/1: JSON lines header, start, record, finding, footer (docs/formats.md). Written line by
- * line so that nothing measured is lost; read back whole, with any input taken as hostile. */
+/* Run files, gpuvet.run/1: JSON lines header, start, record, finding, footer (docs/formats.md). Written line
+ * by line so that nothing measured is lost; read back whole, with any input taken as hostile. */
 #ifndef GPUVET_RUN_RECORD_H
 #define GPUVET_RUN_RECORD_H
 
@@ -14,13 +14,30 @@
 /* ---- keys ---- */
 
 /* "copy.h2d@1/bandwidth{gpu=GPU-…,role=local;bytes=536870912,memory=pinned}@host": where and params sorted by
- * name. `suffix` is "", ".p50", ".p99" …; `where` and `params` are JSON objects whose members are strings or
- * integers. Release with free. */
+ * name. `suffix` is "", ".p50", ".p99" …; `where` and `params` are JSON objects (NULL: empty) whose members
+ * are strings or integers. The key's own characters (, ; { } = @ / %) and control characters are written %2C
+ * and so on inside names and values, so that no two sets of values share a key. Release with free; NULL when
+ * a member is neither string nor integer. */
 char *series_key(const char *bench, int version, const char *metric, const char *suffix, const js *where,
                  const js *params, const char *target);
 
-/* Whether a pattern selects a key: one without / and @ is matched with the case name, any other with the whole
- * key ('*' and '?' and [ ]). */
+/* A key taken apart; texts are still escaped. Release with key_parts_free. */
+struct key_parts {
+    char *bench; /* "copy.h2d" */
+    int version;
+    char *metric; /* with its suffix: "wake.p50" */
+    char *where;  /* "gpu=GPU-…,role=local" */
+    char *params;
+    char *target;
+};
+/* False: `key` is no series key. */
+bool key_parse(const char *key, struct key_parts *out);
+void key_parts_free(struct key_parts *parts);
+/* Undoes the %XX of one name or value. Release with free. */
+char *key_unescape(const char *s);
+
+/* Whether a pattern selects a key: one without / and @ is matched with the case name, any other with the
+ * whole key ('*' and '?' and [ ]). */
 bool series_selected(const char *pattern, const char *key);
 
 /* ---- writing ---- */
@@ -29,7 +46,8 @@ struct run_writer;
 
 /* Creates `path` (which must not exist) with mode 0644. NULL with `err` filled. */
 struct run_writer *run_writer_open(const char *path, struct error *err);
-/* Appends one line; `sync` waits for the disk. `line` is borrowed. After a failure every later call fails too. */
+/* Appends one line; `sync` waits for the disk. `line` is borrowed. After a failure every later call fails
+ * too. */
 bool run_writer_add(struct run_writer *writer, const js *line, bool sync, struct error *err);
 /* Syncs and closes; NULL allowed. */
 bool run_writer_close(struct run_writer *writer, struct error *err);
@@ -37,10 +55,10 @@ bool run_writer_close(struct run_writer *writer, struct error *err);
 /* ---- reading ---- */
 
 struct series {
-    char *key;       /* with its suffix */
-    char *bench;     /* "copy.h2d" */
-    char *metric;    /* "bandwidth" */
-    char *target;    /* "host" */
+    char *key;    /* with its suffix */
+    char *bench;  /* "copy.h2d" */
+    char *metric; /* "bandwidth" */
+    char *target; /* "host" */
     char *unit;
     char *path_class; /* "" where records have none */
     bool higher_is_better;
@@ -52,28 +70,49 @@ struct series {
     size_t n_values;
     double *values;
     int *rounds;
-    double limit;       /* NAN: unknown */
-    size_t n_bad;       /* records that were no "ok" */
-    char *bad_reason;   /* of the first of them; NULL: none */
+    double limit;      /* NAN: unknown */
+    size_t n_bad;      /* records that were fail, hang or error */
+    char *bad_reason;  /* of the first of them; NULL: none */
+    size_t n_skip;     /* records that were skip */
+    char *skip_reason; /* of the first of them; NULL: none */
     bool flagged_busy;
+};
+
+/* A record that was fail, hang or error. */
+struct run_failure {
+    char *key; /* without a statistic's suffix */
+    int round;
+    char *outcome;
+    char *reason;
 };
 
 struct run {
     char *path;
-    js *header;           /* whole, as read */
-    js *findings;         /* array */
-    js *footer;           /* NULL: interrupted without a word */
-    bool interrupted;     /* no footer, or one that says so */
-    char *last_started;   /* what was running when the file ends; NULL: nothing */
-    bool truncated_line;  /* the last line was cut and left out */
+    js *header;          /* whole, as read */
+    js *findings;        /* array */
+    js *footer;          /* NULL: interrupted without a word */
+    bool interrupted;    /* no footer, or one that says so */
+    char *last_started;  /* what was running when the file ends; NULL: nothing */
+    bool truncated_line; /* the last line was cut and left out */
     size_t n_records;
     struct series *series; /* sorted by key */
     size_t n_series;
+    struct run_failure *failures; /* in the order of the file, at most RUN_MAX_FAILURES */
+    size_t n_failures;
+    struct strings notes; /* what a reader should know: a record that came twice, … */
 };
 
-enum { RUN_MAX_LINE = 1 << 20 };
+enum {
+    RUN_MAX_LINE = 1 << 20,
+    RUN_MAX_BYTES = 1 << 29, /* of the file, unpacked */
+    RUN_MAX_RECORDS = 1000000,
+    RUN_MAX_SERIES = 100000,
+    RUN_MAX_ROUND = 1000000,
+    RUN_MAX_FAILURES = 10000,
+};
 
-/* Reads a run, plain or gzip (zlib tells them apart). False with `err` naming file and line. */
+/* Reads a run, plain or gzip (zlib tells them apart). False with `err` naming file and line. Of two records
+ * of one series and round the later counts, with a note. */
 bool run_read(const char *path, struct run *out, struct error *err);
 void run_free(struct run *run);
 /* NULL: the run has no such series. */
