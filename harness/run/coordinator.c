@@ -217,6 +217,11 @@ static bool run_round(struct coordinator *c, int round, const struct plan_item *
     session_close(&session);
     if (c->quiet != NULL)
         quiet_mark(c->quiet);
+    struct error lost = {0};
+    if (!run_writer_sync(c->writer, &lost) && good) {
+        *err = lost;
+        return RELAY(err);
+    }
     c->rounds_done += good ? 1 : 0;
     return good;
 }

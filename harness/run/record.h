@@ -49,6 +49,8 @@ struct run_writer *run_writer_open(const char *path, struct error *err);
 /* Appends one line; `sync` waits for the disk. `line` is borrowed. After a failure every later call fails
  * too. */
 bool run_writer_add(struct run_writer *writer, const js *line, bool sync, struct error *err);
+/* Waits until all that was added is on the disk. */
+bool run_writer_sync(struct run_writer *writer, struct error *err);
 /* Syncs and closes; NULL allowed. */
 bool run_writer_close(struct run_writer *writer, struct error *err);
 
