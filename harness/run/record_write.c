@@ -81,6 +81,18 @@ bool run_writer_add(struct run_writer *writer, const js *line, bool sync, struct
     return good || fail_for_good(writer, &why, err);
 }
 
+bool run_writer_sync(struct run_writer *writer, struct error *err) {
+    struct error why = {0};
+    if (writer->failed) {
+        *err = writer->first;
+        return false;
+    }
+    if (fdatasync(writer->fd) == 0)
+        return true;
+    FAIL_NATIVE(&why, ERROR_SYSTEM, errno, "cannot sync the run file %s: %s", writer->path, strerror(errno));
+    return fail_for_good(writer, &why, err);
+}
+
 bool run_writer_close(struct run_writer *writer, struct error *err) {
     if (writer == NULL)
         return true;

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpuvet run: plan, measure, record, and set against a baseline. */
+#include "base/build.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/results.h"
+#include "cli/commands.h"
+#include "cli/prepare.h"
+#include "cli/run_header.h"
+#include "cli/run_view.h"
+#include "compare/baseline.h"
+#include "compare/compare.h"
+#include "run/lock.h"
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { EXIT_REFUSED = 2, EXIT_SKIPPED = 77 };
+
+struct run_values {
+    const char *profile, *from, *in, *label, *results, *baseline;
+    struct strings cases, gpus, effects;
+    int64_t seed, rounds;
+    double wait_quiet;
+    bool dry_run, simulate, allow_busy, json, no_baseline, strict;
+};
+
+static void defaults(void *values) {
+    struct run_values *v = values;
+    v->profile = "standard";
+    v->in = "host";
+    v->seed = -1;
+    v->wait_quiet = 60;
+}
+
+#define AT(field) offsetof(struct run_values, field)
+static const struct option_row options[] = {
+    {.name = "profile", .letter = 'p', .type = OPTION_CHOICE, .choices = profile_names, .metavar = "NAME",
+     .offset = AT(profile), .help = "how much to measure", .fallback = "standard"},
+    {.name = "case", .letter = 'c', .type = OPTION_LIST, .metavar = "PATTERN", .offset = AT(cases),
+     .help = "only cases ('copy.*') or series ('host.wake@*idle_us=50*') that match; several allowed"},
+    {.name = "gpu", .type = OPTION_LIST, .metavar = "GPU", .offset = AT(gpus),
+     .help = "only these GPUs: index, UUID or PCI address, with commas"},
+    {.name = "in", .type = OPTION_STRING, .metavar = "TARGET", .offset = AT(in), .help = "where to measure", .fallback = "host"},
+    {.name = "label", .letter = 'l', .type = OPTION_STRING, .metavar = "TEXT", .offset = AT(label),
+     .help = "a name for this run, kept in its header"},
+    {.name = "baseline", .letter = 'b', .type = OPTION_STRING, .metavar = "NAME", .offset = AT(baseline),
+     .help = "set against this baseline", .fallback = "the newest of this machine"},
+    {.name = "no-baseline", .type = OPTION_FLAG, .offset = AT(no_baseline), .help = "set against none"},
+    {.name = "results", .type = OPTION_STRING, .metavar = "DIR", .offset = AT(results),
+     .help = "where runs/ and baselines/ are", .fallback = "GPUVET_RESULTS, ./results, the state folder"},
+    {.name = "seed", .type = OPTION_INT, .min = 0, .max = 4294967295.0, .metavar = "N", .offset = AT(seed),
+     .help = "of order and data", .fallback = "the baseline's, else 1"},
+    {.name = "rounds", .type = OPTION_INT, .min = 1, .max = 256, .metavar = "N", .offset = AT(rounds),
+     .help = "instead of the profile's"},
+    {.name = "wait-quiet", .type = OPTION_NUMBER, .min = 0, .max = 86400, .metavar = "S", .offset = AT(wait_quiet),
+     .help = "seconds to wait for a quiet node", .fallback = "60"},
+    {.name = "allow-busy", .type = OPTION_FLAG, .offset = AT(allow_busy), .help = "measure on a busy node; samples are flagged"},
+    {.name = "dry-run", .letter = 'n', .type = OPTION_FLAG, .offset = AT(dry_run), .help = "show what would run, and stop"},
+    {.name = "from", .type = OPTION_STRING, .metavar = "DIR", .offset = AT(from),
+     .help = "plan for a captured machine (with --dry-run or --simulate)"},
+    {.name = "simulate", .type = OPTION_FLAG, .offset = AT(simulate),
+     .help = "make the values up, in no time: to try the tool out"},
+    {.name = "effect", .type = OPTION_LIST, .metavar = "PATTERN=FACTOR", .offset = AT(effects),
+     .help = "with --simulate: change what matches ('copy.h2d=0.9')"},
+    {.name = "strict", .type = OPTION_FLAG, .offset = AT(strict), .help = "exit 3 when something is undecided"},
+    {.name = "json", .type = OPTION_FLAG, .offset = AT(json), .help = "the summary for machines"},
+    {0},
+};
+
+/* All of one run, so that one place releases it. */
+struct job {
+    struct run_values *v;
+    struct interrupt interrupt;
+    struct clock clock;
+    struct prepared prepared;
+    bool is_prepared;
+    char *results;
+    char *path; /* of the run file */
+    int lock;
+    char *baseline_name; /* NULL: none */
+    struct run *baseline;
+    size_t n_baseline;
+    struct run_table table;
+    struct coordinator coordinator;
+    struct comparison comparison;
+    bool compared;
+    int end_signal;
+};
+
+static void print_dry_run(const struct prepared *p) {
+    printf("%-64s %-11s %8s %14s\n", "series", "class", "seconds", "least effect");
+    for (size_t i = 0; i < p->plan.n_series; i++) {
+        const struct plan_series *s = &p->plan.series[i];
+        const struct plan_item *item = &p->plan.items[s->item];
+        struct text words = {0};
+        char effect[32] = "needs 3 runs";
+        double least = plan_smallest_effect(&p->plan, s);
+        if (isfinite(least))
+            snprintf(effect, sizeof effect, "%.1f %%", 100 * least);
+        text_addf(&words, "%s %s%s%s ", item->bench->name, item->instance.metric->name,
+                  s->row->statistic[0] != '\0' ? "." : "", s->row->statistic);
+        describe_item(item, &p->node, &words);
+        printf("%-64.64s %-11s %8.2f %14s", text_string(&words), s->primary ? "primary" : "descriptive",
+               item->instance.seconds, s->primary ? effect : "-");
+        if (item->instance.cpu >= 0)
+            printf("  cpu %d", item->instance.cpu);
+        putchar('\n');
+        text_free(&words);
+    }
+    for (size_t i = 0; i < p->plan.n_absences; i++)
+        printf("%-16s not here: %s\n", p->plan.absences[i].bench->name, p->plan.absences[i].reason);
+    double most = 0;
+    for (int round = 0; round < p->plan.rounds; round++)
+        most = fmax(most, plan_round_seconds(&p->plan, round, p->worker_seconds, p->cuda.seconds));
+    printf("\n%s: %s\n%d rounds of at most %.1f s, about %.0f s in all; %d primary series%s\n", p->plan.profile->name,
+           p->plan.profile->meaning, p->plan.rounds, most, prepared_seconds(p), p->plan.n_primary,
+           p->plan.left_out > 0 ? ", the rest left out" : "");
+    printf("Least effect: what 3 runs before and 1 after could show, by the default spread between runs (an estimate).\n");
+}
+
+static bool load_baseline(struct job *job, struct error *err) {
+    const char *machine = node_text(&job->prepared.node, "machine_id");
+    if (job->v->no_baseline || (job->v->baseline == NULL && (job->v->simulate || machine == NULL)))
+        return true;
+    if (!baseline_find(job->results, job->v->baseline, machine, &job->baseline_name, err))
+        return RELAY(err);
+    if (job->baseline_name == NULL)
+        return true;
+    return baseline_load(job->results, job->baseline_name, &job->baseline, &job->n_baseline, err);
+}
+
+static int64_t choose_seed(const struct job *job) {
+    if (job->v->seed >= 0)
+        return job->v->seed;
+    return job->n_baseline > 0 ? js_get_int(job->baseline[0].header, "seed", 1) : 1;
+}
+
+/* runs/TIME-NODE-PID.jsonl, with a number behind it should that exist. */
+static struct run_writer *open_run_file(struct job *job, struct error *err) {
+    char at[CLOCK_STAMP_SIZE];
+    clock_stamp_compact(clock_wall(&job->clock), at);
+    char *node = mem_copy_string(job->prepared.node.name);
+    for (char *c = node; *c != '\0'; c++)
+        if (strchr("/ \t?", *c) != NULL)
+            *c = '_';
+    struct run_writer *writer = NULL;
+    for (int i = 1; i < 1000 && writer == NULL; i++) {
+        struct text name = {0};
+        text_addf(&name, "%s/runs/%s-%.64s-%ld", job->results, at, node, (long)getpid());
+        if (i > 1)
+            text_addf(&name, "-%d", i);
+        text_add(&name, ".jsonl");
+        free(job->path);
+        job->path = text_take(&name);
+        writer = run_writer_open(job->path, err);
+        if (writer == NULL && err->native != EEXIST)
+            break;
+    }
+    free(node);
+    return writer;
+}
+
+static bool get_ready(struct job *job, struct error *err) {
+    struct run_values *v = job->v;
+    if (v->from != NULL && !v->dry_run && !v->simulate)
+        return FAIL(err, ERROR_USAGE, "--from plans for a captured machine: it needs --dry-run or --simulate");
+    if (v->effects.count > 0 && !v->simulate)
+        return FAIL(err, ERROR_USAGE, "--effect changes made-up values: it needs --simulate");
+    if (!v->dry_run && !v->simulate && !lock_take(&job->lock, err))
+        return RELAY(err);
+    if (!v->dry_run && (job->results = results_folder(v->results, true, err)) == NULL)
+        return RELAY(err);
+    struct prepare_options o = {.from = v->from, .in = v->in, .gpus = &v->gpus};
+    o.plan = (struct plan_options){.profile = v->profile, .rounds = (int)v->rounds, .seed = 1, .cases = &v->cases,
+                                   .target = v->in};
+    if (!prepare(&o, &job->interrupt, &job->prepared, err))
+        return RELAY(err);
+    job->is_prepared = true;
+    if (v->dry_run)
+        return true;
+    if (!load_baseline(job, err))
+        return RELAY(err);
+    job->prepared.plan.seed = (uint64_t)choose_seed(job);
+    return true;
+}
+
+/* The baseline's median of each row, for the live ratio. */
+static void set_baseline_figures(struct job *job) {
+    for (size_t i = 0; i < job->table.n_rows && job->n_baseline > 0; i++) {
+        const struct series *s = run_find(&job->baseline[0], job->table.rows[i].series->key);
+        if (s != NULL && s->n_values > 0)
+            job->table.rows[i].baseline = s->values[s->n_values / 2];
+    }
+}
+
+static bool measure(struct job *job, struct error *err) {
+    struct prepared *p = &job->prepared;
+    struct run_values *v = job->v;
+    struct run_writer *writer = open_run_file(job, err);
+    if (writer == NULL)
+        return RELAY(err);
+    run_table_make(&job->table, &p->plan, &p->node, &job->clock);
+    job->table.predicted_s = prepared_seconds(p);
+    set_baseline_figures(job);
+    struct quiet_gate gate;
+    if (!v->simulate)
+        quiet_open(&gate, v->allow_busy, (int64_t)(v->wait_quiet * 1e9), p->plan.uses_gpu && p->node.gpus.count > 0);
+    struct run_header_parts parts = {.prepared = p, .simulated = v->simulate, .label = v->label,
+                                     .started = clock_wall(&job->clock)};
+    js *header = run_header(&parts);
+    job->coordinator = (struct coordinator){
+        .clock = &job->clock,
+        .target = &p->target,
+        .plan = &p->plan,
+        .writer = writer,
+        .quiet = v->simulate ? NULL : &gate,
+        .interrupt = &job->interrupt,
+        .view = run_table_view(&job->table),
+        .simulate = v->simulate,
+        .effects = &v->effects,
+        .cuda_broken = p->cuda.asked && !p->cuda.good && !v->simulate ? p->cuda.reason : NULL,
+    };
+    bool good = run_writer_add(writer, header, true, err) && coordinator_run(&job->coordinator, err);
+    js_free(header);
+    if (!v->simulate)
+        quiet_close(&gate);
+    struct error closing = {0};
+    if (!run_writer_close(writer, &closing) && good) {
+        *err = closing;
+        good = false;
+    }
+    return good;
+}
+
+static void set_verdicts(struct job *job) {
+    for (size_t i = 0; i < job->table.n_rows; i++) {
+        struct view_row *row = &job->table.rows[i];
+        const struct compare_row *found = comparison_find(&job->comparison, row->series->key);
+        if (found == NULL)
+            continue;
+        const struct decide_result *r = &found->result;
+        if (isfinite(r->ratio))
+            snprintf(row->verdict, sizeof row->verdict, "%+.1f %% %s", 100 * (r->ratio - 1),
+                     row->series->primary ? verdict_name(r->verdict) : "");
+        else
+            snprintf(row->verdict, sizeof row->verdict, "%s", verdict_name(r->verdict));
+    }
+}
+
+static bool compare_with_baseline(struct job *job, struct error *err) {
+    struct run after;
+    if (job->n_baseline == 0)
+        return true;
+    if (!run_read(job->path, &after, err))
+        return RELAY(err);
+    struct compare_options o = {0};
+    job->compared = compare_runs(job->baseline, job->n_baseline, &after, 1, &o, &job->comparison, err);
+    if (job->compared)
+        set_verdicts(job);
+    run_free(&after);
+    return job->compared;
+}
+
+static void print_json(const struct job *job) {
+    const struct outcome_counts *c = &job->coordinator.counts;
+    js *out = js_new_object();
+    js *counts = js_new_object();
+    js_set_string(out, "schema", "gpuvet.run-summary/1");
+    js_set_string(out, "run", job->path);
+    js_set_int(counts, "ok", c->ok);
+    js_set_int(counts, "fail", c->fail);
+    js_set_int(counts, "skip", c->skip);
+    js_set_int(counts, "hang", c->hang);
+    js_set_int(counts, "error", c->error);
+    js_set(out, "counts", counts);
+    js_set_string(out, "baseline", job->baseline_name);
+    if (job->compared)
+        js_set(out, "comparison", comparison_json(&job->comparison));
+    char *text = js_text_pretty(out);
+    fputs(text, stdout);
+    free(text);
+    js_free(out);
+}
+
+static void print_summary(const struct job *job) {
+    const struct outcome_counts *c = &job->coordinator.counts;
+    if (job->v->json) {
+        print_json(job);
+        return;
+    }
+    run_table_print(&job->table, stdout);
+    printf("\n%d measured", c->ok);
+    if (c->fail + c->hang + c->error > 0)
+        printf(", %d failed, %d hung, %d in error", c->fail, c->hang, c->error);
+    printf(", %d skipped; %s\n", c->skip, job->path);
+    if (job->compared) {
+        printf("\nAgainst the baseline '%s':\n", job->baseline_name);
+        comparison_print(&job->comparison, stdout);
+    }
+    if (job->v->simulate)
+        printf("Every figure above is made up (--simulate).\n");
+}
+
+/* 2 before 1 before 3 before 77 (docs: exit status). */
+static int status_of(const struct job *job) {
+    const struct outcome_counts *c = &job->coordinator.counts;
+    int compared = job->compared ? comparison_exit_status(&job->comparison, job->v->strict) : 0;
+    if (compared == EXIT_REFUSED)
+        return compared;
+    if (c->fail + c->hang + c->error > 0 || compared == 1)
+        return 1;
+    if (compared != 0)
+        return compared;
+    return c->ok == 0 ? EXIT_SKIPPED : 0;
+}
+
+static void job_free(struct job *job) {
+    if (job->compared)
+        comparison_free(&job->comparison);
+    if (job->table.rows != NULL)
+        run_table_free(&job->table);
+    for (size_t i = 0; i < job->n_baseline; i++)
+        run_free(&job->baseline[i]);
+    free(job->baseline);
+    free(job->baseline_name);
+    free(job->results);
+    free(job->path);
+    if (job->is_prepared)
+        prepared_free(&job->prepared);
+    interrupt_close(&job->interrupt);
+    if (job->lock >= 0)
+        close(job->lock);
+}
+
+static int refuse(const struct error *err) {
+    log_error(err);
+    return EXIT_REFUSED;
+}
+
+static int run_job(struct job *job) {
+    struct error err = {0};
+    if (!interrupt_open(&job->interrupt, &err) || !get_ready(job, &err))
+        return job->interrupt.signal != 0 ? 128 + job->interrupt.signal : refuse(&err);
+    if (job->v->dry_run) {
+        print_dry_run(&job->prepared);
+        return 0;
+    }
+    bool good = measure(job, &err);
+    bool interrupted = !good && err.kind == ERROR_INTERRUPTED;
+    if (!good && !interrupted && job->coordinator.counts.ok == 0)
+        return refuse(&err);
+    struct error comparing = {0};
+    bool compared = !good || compare_with_baseline(job, &comparing);
+    print_summary(job);
+    if (interrupted) {
+        log_note("interrupted; what was measured is in %s", job->path);
+        return 128 + job->interrupt.signal;
+    }
+    if (!good || !compared)
+        return refuse(good ? &comparing : &err);
+    return status_of(job);
+}
+
+static int run(void *values, const struct strings *arguments) {
+    (void)arguments;
+    struct run_values *v = values;
+    struct job job = {.v = v, .lock = -1, .interrupt = {.fd = -1}};
+    signal(SIGPIPE, SIG_IGN); /* a worker may die while it is written to */
+    /* A made-up run has a made-up time, so that equal seeds give equal files. */
+    job.clock = v->simulate ? clock_fake(INT64_C(1767225600) * NS_PER_S) : clock_real();
+    int status = run_job(&job);
+    job_free(&job);
+    return status;
+}
+
+const struct command command_run = {
+    .name = "run",
+    .summary = "measure what this node can, and record it",
+    .details = "  gpuvet run --profile quick                    a first look, half a minute\n"
+               "  gpuvet run --label before-6.14                the standard profile, with a name\n"
+               "  gpuvet run --case 'copy.*' --gpu 0            host-device copies of GPU 0\n"
+               "  gpuvet run --baseline before                  measure, and say what changed\n"
+               "  gpuvet run --dry-run                          what would run, where, how long\n"
+               "\n"
+               "The figures go to runs/TIME-NODE-PID.jsonl in the results folder.\n",
+    .options = options,
+    .values_size = sizeof(struct run_values),
+    .defaults = defaults,
+    .run = run,
+};
