@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GPUVET_BASE_HASH_H
+#define GPUVET_BASE_HASH_H
+
+#include <stddef.h>
+
+enum { SHA256_HEX_SIZE = 65 };
+/* SHA-256 in lower-case hexadecimal, terminated. */
+void sha256_hex(const void *data, size_t length, char out[SHA256_HEX_SIZE]);
+
+#endif
