@@ -3,6 +3,7 @@
 #include "system/facts.h"
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "system/facts_read.h"
 
 #include <stdlib.h>
