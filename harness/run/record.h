@@ -111,6 +111,7 @@ enum {
     RUN_MAX_SERIES = 100000,
     RUN_MAX_ROUND = 1000000,
     RUN_MAX_FAILURES = 10000,
+    RUN_MAX_GPUS = 256,
 };
 
 /* Reads a run, plain or gzip (zlib tells them apart). False with `err` naming file and line. Of two records

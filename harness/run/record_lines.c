@@ -175,6 +175,8 @@ static bool take_header(struct run_lines *lines, js *header, struct error *err) 
         !of_type_if_there(header, "environment_volatile", js_is_object) ||
         !of_type_if_there(header, "tool", js_is_object))
         return FAIL_LINE(err, lines, "a member of the header has the wrong type");
+    if (js_length(js_get(header, "gpus")) > RUN_MAX_GPUS)
+        return FAIL_LINE(err, lines, "the header names more than %d GPUs", RUN_MAX_GPUS);
     run->header = js_keep(header);
     run->series = mem_zeroed(js_length(series), sizeof *run->series);
     lines->states = mem_zeroed(js_length(series), sizeof *lines->states);

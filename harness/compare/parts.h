@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of compare/ say to each other. */
+#ifndef GPUVET_COMPARE_PARTS_H
+#define GPUVET_COMPARE_PARTS_H
+
+#include "compare/compare.h"
+
+struct side {
+    const struct run *runs;
+    size_t n;
+    const char *name; /* "BEFORE", "AFTER" */
+};
+
+/* The run of a side that started last. */
+const struct run *side_newest(const struct side *side);
+
+/* "copy.h2d bandwidth GPU 0 local 512 MiB pinned"; `gpus` (may be NULL) is a header's list, for the indices.
+ * Release with free. */
+char *series_label(const char *key, const js *gpus);
+/* The UUIDs that a key's where names. */
+void key_gpus(const char *key, struct strings *uuids);
+
+/* Fills worse, differences, not_visible and what else the environment tells. */
+void compare_environment(const struct side *before, const struct side *after, struct comparison *out);
+/* A changed path class of one series: worse when the new path is longer, else a note. */
+void compare_path_class(const char *key, const char *before, const char *after, struct comparison *out);
+
+#endif
