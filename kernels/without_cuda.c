@@ -2,6 +2,7 @@
 /* The launchers of a build without a toolkit: each says so (kernels/launch.h). */
 #include "kernels/clock_probe.h"
 #include "kernels/corrupt.h"
+#include "kernels/fault.h"
 #include "kernels/gate.h"
 #include "kernels/launch.h"
 #include "kernels/pattern.h"
@@ -49,5 +50,15 @@ int gate_launch(struct gate_words *words, uint32_t number, uint64_t limit_ns, vo
 
 int clock_probe_launch(struct clock_reading *out, void *stream) {
     (void)out, (void)stream;
+    return KERNELS_WITHOUT_CUDA;
+}
+
+int fault_spin_forever(void *stream) {
+    (void)stream;
+    return KERNELS_WITHOUT_CUDA;
+}
+
+int fault_bad_address(void *stream) {
+    (void)stream;
     return KERNELS_WITHOUT_CUDA;
 }

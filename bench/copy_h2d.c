@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* copy.h2d: large copies host to device by the copy engine. */
+#include "bench/copy_common.h"
+
+static const struct metric metrics[] = {{"bandwidth", QUANTITY_BANDWIDTH, TIMING_GATED}, {0}};
+
+static const struct series_row series[] = {
+    {.metric = "bandwidth", .statistic = "", .delta_rel = 0.02, .between_rel = 0.003},
+    {0},
+};
+
+static void instances(const struct node *node, struct instance_list *out) {
+    copy_bandwidth_instances(node, &metrics[0], out);
+}
+
+const struct bench_case case_copy_h2d = {
+    .name = "copy.h2d",
+    .version = 1,
+    .summary = "bandwidth of large copies, host to device",
+    .block = BLOCK_COPY,
+    .needs = {.gpus = 1},
+    .metrics = metrics,
+    .series = series,
+    .instances = instances,
+    .prepare = copy_prepare_h2d,
+    .poison = copy_poison,
+    .enqueue = copy_enqueue,
+    .verify = copy_verify,
+    .work = copy_work,
+    .finish = copy_finish,
+};
