@@ -29,7 +29,7 @@ void item_answer_free(struct item_answer *answer) {
 
 static void keep_errors(struct session *s) {
     char chunk[4096];
-    ssize_t n;
+    ssize_t n = -1;
     while (s->process.errors >= 0 && (n = read(s->process.errors, chunk, sizeof chunk)) > 0) {
         size_t room = ERRORS_KEPT - s->errors.length;
         text_add_bytes(&s->errors, chunk, (size_t)n < room ? (size_t)n : room);

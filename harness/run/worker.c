@@ -46,7 +46,7 @@ static bool say(struct supervisor *s, js *message, struct error *err) {
 
 static void keep_output(struct supervisor *s) {
     char chunk[4096];
-    ssize_t n;
+    ssize_t n = -1;
     while (s->child.output >= 0 && (n = read(s->child.output, chunk, sizeof chunk)) > 0) {
         size_t room = OUTPUT_KEPT - s->output.length;
         s->output_cut = s->output_cut || (size_t)n > room;

@@ -163,7 +163,7 @@ static struct fact machine_id(const struct source *source) {
         char hex[65];
         if (id != NULL && strcmp(id, "uninitialized") != 0) {
             text_addf(&salted, "gpuvet%s", id);
-            hash_sha256(salted.data, salted.length, hex);
+            sha256_hex(salted.data, salted.length, hex);
             hex[16] = '\0';
             out = fact_text(hex);
         }

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpuvet env: the flat environment, as it stands in every run's header. */
+#include "base/clock.h"
+#include "base/log.h"
+#include "cli/commands.h"
+#include "gpu/facts_child.h"
+#include "system/facts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct env_values {
+    const char *from;
+    bool json;
+};
+
+static const struct option_row options[] = {
+    {.name = "from", .type = OPTION_STRING, .metavar = "DIR", .offset = offsetof(struct env_values, from),
+     .help = "of a captured machine instead of this one"},
+    {.name = "json", .type = OPTION_FLAG, .offset = offsetof(struct env_values, json), .help = "for machines"},
+    {0},
+};
+
+/* Environment without a plan: no topology is needed, so a capture may lack it. */
+static bool read_environment(const char *from, js *stable, js *moving, struct error *err) {
+    struct source source = {0};
+    struct gpu_list gpus = {0};
+    struct error no_gpu = {0};
+    bool good = from != NULL ? source_capture(from, &source, err) : source_live(&source, err);
+    struct facts *facts = good ? facts_read(&source, err) : NULL;
+    if (facts != NULL)
+        facts_environment(facts, stable, moving);
+    if (good && from != NULL)
+        gpu_list_from_json(js_get(source.probes, "gpus"), &gpus);
+    else if (good && !gpu_facts_child(&gpus, 10 * NS_PER_S, &no_gpu))
+        log_warning("GPUs: %s", no_gpu.text);
+    gpu_list_environment(&gpus, stable, moving);
+    gpu_list_free(&gpus);
+    facts_free(facts);
+    source_free(&source);
+    return facts != NULL;
+}
+
+static void add_lines(const js *environment, const char *mark, struct strings *lines) {
+    for (struct js_member m = js_first(environment); m.key != NULL; m = js_next(environment, m)) {
+        char *value = js_is_string(m.value) ? text_printable(js_string(m.value, "")) : js_text(m.value);
+        char *key = text_printable(m.key);
+        strings_addf(lines, "%s = %s%s", key, value, mark);
+        free(key);
+        free(value);
+    }
+}
+
+static void print_text(const js *stable, const js *moving) {
+    struct strings lines = {0};
+    add_lines(stable, "", &lines);
+    add_lines(moving, "  (moves)", &lines);
+    strings_sort(&lines);
+    for (size_t i = 0; i < lines.count; i++)
+        puts(lines.items[i]);
+    strings_free(&lines);
+}
+
+static int run(void *values, const struct strings *arguments) {
+    (void)arguments;
+    const struct env_values *v = values;
+    struct error err = {0};
+    js *out = js_new_object();
+    js *stable = js_new_object();
+    js *moving = js_new_object();
+    js_set_string(out, "schema", "gpuvet.env/1");
+    js_set(out, "environment", stable);
+    js_set(out, "environment_volatile", moving);
+    bool good = read_environment(v->from, stable, moving, &err);
+    if (!good) {
+        log_error(&err);
+    } else if (v->json) {
+        char *text = js_text_pretty(out);
+        fputs(text, stdout);
+        free(text);
+    } else {
+        print_text(stable, moving);
+    }
+    js_free(out);
+    return good ? 0 : 2;
+}
+
+const struct command command_env = {
+    .name = "env",
+    .summary = "what of this machine can move a figure: kernel, CPU, PCI, driver, libraries",
+    .details = "  gpuvet env\n"
+               "  gpuvet env --json\n"
+               "  gpuvet env --from CAPTURE\n"
+               "\n"
+               "Lines marked (moves) change by themselves and are never compared.\n",
+    .options = options,
+    .values_size = sizeof(struct env_values),
+    .run = run,
+};

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where facts come from: the live machine, or a folder of gpuvet.capture/1 (docs/capture.md). */
+#include "base/files.h"
+#include "base/mem.h"
+#include "system/facts.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MAX_DEPTH = 64, MAX_ENTRIES = 200000, MAX_MANIFEST = 1 << 16, MAX_PROBES = 16 << 20, MAX_TOPOLOGY = 4 << 20 };
+static const long long max_bytes = 512LL << 20;
+
+bool source_live(struct source *out, struct error *err) {
+    (void)err;
+    *out = (struct source){.root = mem_copy_string(""), .live = true};
+    return true;
+}
+
+void source_free(struct source *source) {
+    free(source->root);
+    js_free(source->probes);
+    free(source->topology);
+    free(source->where);
+    free(source->manager);
+    *source = (struct source){0};
+}
+
+/* ---- refusing what no capture holds ---- */
+
+struct survey {
+    const char *dir;
+    long entries;
+    long long bytes;
+};
+
+static bool survey_folder(struct survey *survey, int fd, int depth, struct error *err);
+
+static bool survey_entry(struct survey *survey, int parent, const char *name, int depth, struct error *err) {
+    struct stat st;
+    if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        return FAIL_NATIVE(err, ERROR_SYSTEM, errno, "capture %s: cannot look at %s: %s", survey->dir, name, strerror(errno));
+    if (++survey->entries > MAX_ENTRIES)
+        return FAIL(err, ERROR_DATA, "capture %s has over %d entries", survey->dir, MAX_ENTRIES);
+    if (S_ISLNK(st.st_mode))
+        return true;
+    if (S_ISREG(st.st_mode)) {
+        survey->bytes += st.st_size;
+        return survey->bytes <= max_bytes || FAIL(err, ERROR_DATA, "capture %s holds over 512 MiB", survey->dir);
+    }
+    if (!S_ISDIR(st.st_mode))
+        return FAIL(err, ERROR_DATA, "capture %s: %s is no file, folder or link", survey->dir, name);
+    if (depth >= MAX_DEPTH)
+        return FAIL(err, ERROR_DATA, "capture %s is deeper than %d folders", survey->dir, MAX_DEPTH);
+    int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return FAIL_NATIVE(err, ERROR_SYSTEM, errno, "capture %s: cannot open %s: %s", survey->dir, name, strerror(errno));
+    return survey_folder(survey, fd, depth + 1, err);
+}
+
+/* Takes `fd` over. */
+static bool survey_folder(struct survey *survey, int fd, int depth, struct error *err) {
+    DIR *dir = fdopendir(fd);
+    if (dir == NULL) {
+        close(fd);
+        return FAIL_NATIVE(err, ERROR_SYSTEM, errno, "capture %s: %s", survey->dir, strerror(errno));
+    }
+    bool good = true;
+    struct dirent *entry;
+    while (good && (entry = readdir(dir)) != NULL)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            good = survey_entry(survey, dirfd(dir), entry->d_name, depth, err);
+    closedir(dir);
+    return good;
+}
+
+static bool survey_capture(const char *dir, struct error *err) {
+    struct survey survey = {.dir = dir};
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot open the capture %s: %s", dir, strerror(errno));
+    return survey_folder(&survey, fd, 0, err);
+}
+
+/* ---- reading ---- */
+
+/* A file of the capture's top folder; a link there is followed nowhere. False only when it is there and unfit. */
+static bool read_top(const char *dir, const char *name, size_t limit, struct text *out, bool *there, struct error *err) {
+    char *path = path_join(dir, name);
+    struct stat st;
+    bool good = true;
+    *there = lstat(path, &st) == 0;
+    if (*there && !S_ISREG(st.st_mode))
+        good = FAIL(err, ERROR_DATA, "%s is no regular file", path);
+    else if (*there)
+        good = file_read(path, limit, out, err);
+    free(path);
+    return good;
+}
+
+static bool read_json(const char *dir, const char *name, size_t limit, js **out, struct error *err) {
+    struct text text = {0};
+    bool there = false;
+    bool good = read_top(dir, name, limit, &text, &there, err);
+    if (good && there) {
+        *out = js_parse(text_string(&text), text.length, err);
+        good = js_is_object(*out);
+        if (!good && *out != NULL)
+            FAIL(err, ERROR_DATA, "it is no JSON object");
+        if (!good)
+            error_context(err, "%s/%s", dir, name);
+    }
+    text_free(&text);
+    return good;
+}
+
+static bool take_manifest(const char *dir, struct source *out, struct error *err) {
+    js *manifest = NULL;
+    if (!read_json(dir, "manifest.json", MAX_MANIFEST, &manifest, err)) {
+        js_free(manifest);
+        return RELAY(err);
+    }
+    const char *schema = js_get_string(manifest, "schema", NULL);
+    bool good = true;
+    if (manifest == NULL)
+        good = FAIL(err, ERROR_DATA, "%s is no capture: it has no manifest.json", dir);
+    else if (schema == NULL || strcmp(schema, "gpuvet.capture/1") != 0)
+        good = FAIL(err, ERROR_DATA, "%s/manifest.json: schema '%.60s' is not known; this gpuvet reads gpuvet.capture/1",
+                    dir, schema == NULL ? "" : schema);
+    out->where = mem_copy_string(js_get_string(manifest, "where", "host"));
+    out->manager = mem_copy_string(js_get_string(manifest, "manager", NULL));
+    js_free(manifest);
+    return good;
+}
+
+bool source_capture(const char *dir, struct source *out, struct error *err) {
+    struct text xml = {0};
+    bool there = false;
+    *out = (struct source){.root = path_join(dir, "root")};
+    bool good = survey_capture(dir, err) && take_manifest(dir, out, err) &&
+                read_json(dir, "probes.json", MAX_PROBES, &out->probes, err) &&
+                read_top(dir, "topology.xml", MAX_TOPOLOGY, &xml, &there, err);
+    if (good && there)
+        out->topology = text_take(&xml);
+    text_free(&xml);
+    if (!good)
+        source_free(out);
+    return good || RELAY(err);
+}
