@@ -171,7 +171,7 @@ void child_fate(int status, char *out, size_t size) {
     if (status == -1)
         snprintf(out, size, "is gone");
     else if (WIFSIGNALED(status))
-        snprintf(out, size, "killed by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+        snprintf(out, size, "was killed by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
     else
         snprintf(out, size, "ended with status %d", WEXITSTATUS(status));
 }

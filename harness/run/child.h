@@ -27,7 +27,7 @@ bool child_end(struct child *child, int64_t limit_ns, int *status);
 /* Waits for a child that is ending by itself; as child_end, without the kill at first. */
 bool child_collect(struct child *child, int64_t limit_ns, int *status);
 
-/* "killed by signal 11 (Segmentation fault)", "ended with status 3" */
+/* "was killed by signal 11 (Segmentation fault)", "ended with status 3" */
 void child_fate(int status, char *out, size_t size);
 
 #endif

@@ -130,7 +130,7 @@ static bool on_child_death(struct supervisor *s, struct error *err) {
     if (s->item == NULL)
         return true; /* between items: a sticky error made it end itself */
     struct text reason = {0};
-    text_addf(&reason, "the measuring process was %s while running %s", fate, js_get_string(s->item, "case", "?"));
+    text_addf(&reason, "the measuring process %s while running %s", fate, js_get_string(s->item, "case", "?"));
     bool good = finish_with(s, "error", text_string(&reason), NULL, err);
     text_free(&reason);
     return good;
