@@ -22,6 +22,9 @@ bool baseline_load(const char *results, const char *name, struct run **runs, siz
 /* The manifest, checked in form but not against the run files; owned, NULL with `err`. */
 js *baseline_manifest(const char *results, const char *name, struct error *err);
 
+/* Letters, digits, . _ - only, no dot in front. */
+bool baseline_check_name(const char *name, struct error *err);
+
 /* Whether a baseline (sound or damaged) of that name is there. */
 bool baseline_exists(const char *results, const char *name);
 
