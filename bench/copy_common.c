@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LARGE = 512 << 20, OPERATIONS = 8, SAMPLES = 3, POISON_BUFFER = 7 };
+enum { LARGE = 512 << 20, OPERATIONS = 4, SAMPLES = 3, POISON_BUFFER = 7 };
 
 /* One host and one device buffer; the data of a pair is its own, so that exchanged pairs show. */
 struct copy_pair {
@@ -57,8 +57,8 @@ void copy_bandwidth_instances(const struct node *node, const struct metric *metr
                 js_set_string(instance->params, "corrupt", damages[kind - 2]);
             instance->samples = SAMPLES;
             instance->operations = OPERATIONS;
-            instance->seconds = kind == 1 ? 0.9 : 0.8;
-            link_set_limits(node, gpu->bdf, instance);
+            instance->seconds = kind == 1 ? 0.55 : 0.45;
+            link_set_limits(node, gpu, instance);
         }
 }
 
