@@ -12,7 +12,13 @@
 #include <sys/prctl.h>
 #include <time.h>
 
-enum { WARM_SLEEPS = 20, MAX_IDLE_STATES = 16 };
+enum { WARM_US = 20000, MAX_WARM_SLEEPS = 20, MAX_IDLE_STATES = 16 };
+
+/* A few sleeps warm code and timer up; long ones need no more than one. */
+static int warm_sleeps(int64_t idle_us) {
+    int64_t n = WARM_US / idle_us;
+    return n < 1 ? 1 : n > MAX_WARM_SLEEPS ? MAX_WARM_SLEEPS : (int)n;
+}
 
 static const struct metric metrics[] = {{"wake", QUANTITY_TIME, TIMING_HOST}, {0}};
 
@@ -48,7 +54,7 @@ static void instances(const struct node *node, struct instance_list *out) {
             js_set_string(instance->params, "source", "timer");
             instance->cpu = topology_pin_cpu(node->topology, nodes[i]);
             instance->samples = rows[r].samples;
-            instance->seconds = (rows[r].samples + WARM_SLEEPS) * (rows[r].idle_us + 60) * 1e-6;
+            instance->seconds = (rows[r].samples + warm_sleeps(rows[r].idle_us)) * (rows[r].idle_us + 60) * 1e-6;
             host_mark(node, instance);
         }
 }
@@ -137,7 +143,7 @@ static bool sample(struct case_context *context, struct samples *out, struct err
     int64_t idle_ns = case_number(context, "idle_us") * NS_PER_US;
     if (prctl(PR_SET_TIMERSLACK, 1UL) != 0)
         return FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot set the timer slack: %s", strerror(errno));
-    for (int i = 0; i < WARM_SLEEPS; i++)
+    for (int i = 0; i < warm_sleeps(case_number(context, "idle_us")); i++)
         lateness_ns(idle_ns);
     int n = context->cpu >= 0 ? read_idle(context->cpu, before) : 0;
     for (int i = 0; i < context->wanted_samples; i++)

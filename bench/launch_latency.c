@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { BUSY_SAMPLES = 1000, IDLE_SAMPLES = 50, IDLE_US = 10000, WARM = 200 };
+enum { BUSY_SAMPLES = 1000, IDLE_SAMPLES = 30, IDLE_US = 10000, WARM = 200 };
 
 static const struct metric metrics[] = {{"call", QUANTITY_TIME, TIMING_HOST}, {0}};
 

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { BYTES = 1 << 30, OPERATIONS = 16, SAMPLES = 3, ROOM_MIB = 1024 };
+enum { BYTES = 512 << 20, OPERATIONS = 16, SAMPLES = 3, ROOM_MIB = 1024 };
 
 static const struct metric metrics[] = {{"bandwidth", QUANTITY_BANDWIDTH, TIMING_GATED}, {0}};
 
@@ -33,7 +33,7 @@ static void instances(const struct node *node, struct instance_list *out) {
         instance->cpu = topology_pin_cpu(node->topology, topology_device_node(node->topology, gpu->bdf));
         instance->operations = OPERATIONS;
         instance->samples = SAMPLES;
-        instance->seconds = 0.1;
+        instance->seconds = 0.06;
         /* Memory clock × 2 (both edges) × bus width ÷ 8, as NVML gives them. */
         if (gpu->mem_clock_max_mhz > 0 && gpu->memory_bus_bits > 0)
             instance->limit = instance->limit_raw = gpu->mem_clock_max_mhz * 2e6 * gpu->memory_bus_bits / 8 / 1e9;

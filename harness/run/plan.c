@@ -14,7 +14,7 @@ const char *const profile_names[] = {"quick", "standard", "thorough", NULL};
 
 static const struct profile profiles[] = {
     {"quick", 5, 40, 0, false, "5 rounds: correctness, and changes of 10 % and more"},
-    {"standard", 12, 0, 2, false, "12 rounds: changes of a few per cent"},
+    {"standard", 12, 0, 1, false, "12 rounds: changes of a few per cent"},
     {"thorough", 20, 0, -1, true, "20 rounds, descriptive series too"},
 };
 

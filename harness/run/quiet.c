@@ -53,7 +53,7 @@ static js *keeper_line(struct quiet_gate *gate, int64_t limit_ns) {
 }
 
 static void lose_keeper(struct quiet_gate *gate, const char *why) {
-    snprintf(gate->keeper_reason, sizeof gate->keeper_reason, "%s", why);
+    snprintf(gate->keeper_reason, sizeof gate->keeper_reason, "%.199s", why);
     spawned_end(&gate->keeper, 0, NULL);
 }
 
@@ -119,7 +119,7 @@ static void process_name(int64_t pid, char *out, size_t size) {
     text_free(&name);
 }
 
-void quiet_judge_gpus(const js *activity, struct text *out) {
+void quiet_judge_gpus(const js *activity, bool own_round, struct text *out) {
     for (size_t g = 0; g < js_length(activity); g++) {
         const js *gpu = js_at(activity, g);
         const js *processes = js_get(gpu, "processes");
@@ -132,7 +132,7 @@ void quiet_judge_gpus(const js *activity, struct text *out) {
         if (js_length(processes) > 0)
             continue;
         /* A process of another PID namespace is not listed, but its work and memory show. */
-        if (js_get_int(gpu, "utilization_percent", 0) > MAX_GPU_UTILIZATION)
+        if (!own_round && js_get_int(gpu, "utilization_percent", 0) > MAX_GPU_UTILIZATION)
             text_addf(out, "%sGPU %zu is %lld %% busy", out->length > 0 ? "; " : "", g,
                       (long long)js_get_int(gpu, "utilization_percent", 0));
         else if (js_get_int(gpu, "memory_used_mib", 0) > MAX_FOREIGN_MEMORY_MIB)
@@ -175,7 +175,8 @@ static void look(struct quiet_gate *gate) {
         activity_free(&before);
     js *answer = ask_activity(gate);
     struct text gpus = {0};
-    quiet_judge_gpus(js_get(answer, "gpus"), &gpus);
+    quiet_judge_gpus(js_get(answer, "gpus"), gate->own_round, &gpus);
+    gate->own_round = false;
     if (gpus.length > 0) {
         size_t used = strlen(gate->busy);
         snprintf(gate->busy + used, sizeof gate->busy - used, "%s%s", used > 0 ? "; " : "", text_string(&gpus));
@@ -214,6 +215,7 @@ bool quiet_wait(struct quiet_gate *gate, struct interrupt *interrupt, void (*on_
         look(gate);
     }
     quiet_mark(gate);
+    gate->own_round = true;
     return true;
 }
 

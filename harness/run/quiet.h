@@ -19,6 +19,7 @@ struct quiet_gate {
     char keeper_reason[200]; /* why GPU activity cannot be asked; "": it can, or no GPU is used */
     struct activity last;    /* at the end of the last round, or of the last look */
     bool have_last;
+    bool own_round;          /* since then our own round ran: a GPU's utilisation would be ours */
     int64_t ended_cpu_ns;    /* CPU time of our ended children then */
     char busy[400];          /* what the last look found; "": quiet */
 };
@@ -38,6 +39,6 @@ void quiet_mark(struct quiet_gate *gate);
 
 /* What one reading says against quiet; "" when nothing does. For tests. */
 void quiet_judge_cpu(const struct activity_report *report, char *out, size_t size);
-void quiet_judge_gpus(const js *activity, struct text *out);
+void quiet_judge_gpus(const js *activity, bool own_round, struct text *out);
 
 #endif

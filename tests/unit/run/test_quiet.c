@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit.h"
+#include "unit/unit.h"
 
 #include "run/quiet.h"
 
@@ -56,7 +56,7 @@ static void gpus_say(const char *activity, const char *words) {
     struct text out = {0};
     js *value = js_parse(activity, strlen(activity), &err);
     assert_non_null(value);
-    quiet_judge_gpus(value, &out);
+    quiet_judge_gpus(value, false, &out);
     if (words == NULL)
         assert_string_equal(text_string(&out), "");
     else
