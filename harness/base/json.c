@@ -228,6 +228,11 @@ static bool too_deep(const char *data, size_t length) {
 }
 
 js *js_parse(const char *data, size_t length, struct error *err) {
+    /* jansson takes a NUL for the end of the text. */
+    if (length > 0 && memchr(data, '\0', length) != NULL) {
+        FAIL(err, ERROR_DATA, "no valid JSON: a NUL byte");
+        return NULL;
+    }
     if (too_deep(data, length)) {
         FAIL(err, ERROR_DATA, "JSON nested deeper than %d", MAX_DEPTH);
         return NULL;

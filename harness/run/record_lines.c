@@ -424,7 +424,8 @@ static int by_round(const void *a, const void *b) {
 static void settle_series(struct run_lines *lines, size_t index) {
     struct series *s = &lines->run->series[index];
     struct series_state *state = &lines->states[index];
-    qsort(state->values, state->values == NULL ? 0 : state->count, sizeof *state->values, by_round);
+    if (state->count > 1)
+        qsort(state->values, state->count, sizeof *state->values, by_round);
     s->values = mem_zeroed(state->count, sizeof *s->values);
     s->rounds = mem_zeroed(state->count, sizeof *s->rounds);
     for (size_t i = 0; i < state->count; i++) {

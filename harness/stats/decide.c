@@ -25,7 +25,7 @@ enum {
     MIN_ROUNDS = 2, /* on each side */
     MIN_CLASS = 4,  /* series of a class, for a prior */
     VETO_ROUNDS = 10,
-    MAX_NEEDED = 10000, /* an estimate beyond this is "none would" */
+    MAX_NEEDED = 1000, /* an estimate beyond this is "none would" */
 };
 
 /* Round values are not believed to be reproducible below this (relative, one sigma): clocks tick, figures are
@@ -366,24 +366,41 @@ static double needed_or_nan(double n) {
     return n > 0 && n <= MAX_NEEDED ? ceil(n) : NAN;
 }
 
+/* The half width that decides: for a change beyond δ one that makes it significant in the whole family, else
+ * one that keeps the 90 % interval inside ± δ. */
+static double wanted_error(const struct work *w, double limit, size_t family, double df) {
+    double alpha = DECIDE_FAMILY_ALPHA / (double)(family > 0 ? family : 1);
+    double distance = fabs(w->difference);
+    return distance > limit ? distance / dist_t_critical(alpha, df)
+                            : (limit - distance) / dist_t_critical(0.10, df);
+}
+
+/* The least number of runs on each side, from 3 on; more runs also bring degrees of freedom. */
+static double needed_runs(const struct work *w, double limit, size_t family, double run_variance) {
+    double low = MIN_RUNS - 1;
+    double high = MAX_NEEDED;
+    while (high - low > 1) {
+        double n = floor((low + high) / 2);
+        bool enough = sqrt(2 * run_variance / n) <= wanted_error(w, limit, family, 2 * n - 2);
+        *(enough ? &high : &low) = n;
+    }
+    return high < MAX_NEEDED ? high : NAN;
+}
+
 /* How many rounds a run, or runs a side, would decide if the estimate stayed where it is. */
 static void estimate_needs(const struct decide_series *series, const struct work *w, size_t family,
                            struct decide_result *result) {
     double limit = log1p(result->delta);
-    double distance = fabs(w->difference);
-    double alpha = DECIDE_FAMILY_ALPHA / (double)(family > 0 ? family : 1);
-    double wanted = distance > limit ? distance / dist_t_critical(alpha, w->df)
-                                     : (limit - distance) / dist_t_critical(0.10, w->df);
-    double target = wanted * wanted;
+    double n_before = runs_with_values(&series->before);
+    double n_after = runs_with_values(&series->after);
+    double error = wanted_error(w, limit, family, w->df);
+    double target = error * error;
     double from_runs = fmax(0, w->variance - w->from_rounds);
     double rounds = fmax(w->rounds_before, w->rounds_after);
-    double runs = fmax(runs_with_values(&series->before), runs_with_values(&series->after));
-    if (!(target > 0))
-        return;
     if (target > from_runs)
         result->rounds_needed =
             needed_or_nan(fmax(rounds + 1, rounds * w->from_rounds / (target - from_runs)));
-    result->runs_needed = needed_or_nan(fmax(MIN_RUNS, runs * w->variance / target));
+    result->runs_needed = needed_runs(w, limit, family, w->variance / (1 / n_before + 1 / n_after));
 }
 
 static void say(struct decide_result *result, enum verdict verdict, const char *reason) {

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+# Facts that changed for the worse, environment differences, and what may not be compared at all.
+. "$GPUVET_SOURCE/tests/cli/lib.sh"
+make() { python3 "$GPUVET_SOURCE/tests/cli/make_run.py" "$@" || fail "make_run.py $*"; }
+make a.jsonl seed=1
+
+worse() { # TEXT OPTION…
+    local text=$1
+    shift
+    make b.jsonl seed=2 "$@"
+    expect 1 "$GPUVET" compare a.jsonl b.jsonl
+    has out "changed for the worse (1)"
+    has out "$text"
+    # The other way round it is none.
+    [ "${oneway:-1}" = 0 ] || { expect 0 "$GPUVET" compare b.jsonl a.jsonl; lacks out "for the worse"; }
+}
+worse "link narrower: pci.0000:01:00.0.link_width was 16, is 8" width=8
+worse "clocksource is no longer tsc" clocksource=hpet
+worse "longer path" path=SYS
+oneway=0 worse "ECC mode changed" ecc=off
+worse "GPU missing: gpu.GPU-22222222-bbbb" gpus=1
+has out "GPU-22222222-bbbb is not in"
+make b.jsonl seed=2 width_max=8
+expect 1 "$GPUVET" compare a.jsonl b.jsonl
+has out "link narrower at most"
+
+# Differences stand beside and change no exit status; a key that needs root is not visible, not different.
+make b.jsonl seed=2 governor=performance
+expect 0 "$GPUVET" compare a.jsonl b.jsonl
+has out "cpu.governor: powersave -> performance"
+lacks out pm_qos
+make b.jsonl seed=2 root_key="needs root" boot=boot2
+expect 0 "$GPUVET" compare a.jsonl b.jsonl
+has out "not visible"
+lacks out "environment ("
+has out rebooted
+
+# Not comparable, by name.
+make b.jsonl seed=2 build=b2
+expect 2 "$GPUVET" compare a.jsonl b.jsonl
+has out "different builds"
+expect 0 "$GPUVET" compare --force a.jsonl b.jsonl
+make b.jsonl seed=2 simulated=1
+expect 2 "$GPUVET" compare a.jsonl b.jsonl
+has out simulated
+expect 0 "$GPUVET" compare --force a.jsonl b.jsonl
+make b.jsonl seed=2 version=2
+expect 2 "$GPUVET" compare a.jsonl b.jsonl
+has out "case version 2 here, 1 in BEFORE"
+make b.jsonl seed=2 bytes=1048576
+expect 0 "$GPUVET" compare a.jsonl b.jsonl
+has out "not measured with these parameters in BEFORE"
+make b.jsonl seed=2 uuid=GPU-99999999-cccc gpus=1 machine=m2
+expect 2 "$GPUVET" compare a.jsonl b.jsonl
+has out "GPU-99999999-cccc is not in BEFORE"
+lacks out "GPU missing"
+exit 0
