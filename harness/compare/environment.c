@@ -283,14 +283,17 @@ static double path_length(const char *path_class) {
 }
 
 void compare_path_class(const char *key, const char *before, const char *after, struct comparison *out) {
-    struct key_parts parts;
-    if (strcmp(before, after) == 0 || before[0] == '\0' || after[0] == '\0' || !key_parse(key, &parts))
+    struct strings uuids = {0};
+    if (strcmp(before, after) == 0 || before[0] == '\0' || after[0] == '\0')
         return;
     struct text name = {0};
     struct text note = {0};
     double x = path_length(before);
     double y = path_length(after);
-    text_addf(&name, "path_class{%s}@%s", parts.where, parts.target);
+    key_gpus(key, &uuids); /* many series share a path: it is named by its ends */
+    text_add(&name, "path");
+    for (size_t i = 0; i < uuids.count; i++)
+        text_addf(&name, ".%s", uuids.items[i]);
     text_addf(&note, "%s changed from %s to %s", text_string(&name), before, after);
     if (x >= 0 && y > x)
         add_worse(out, text_string(&name), before, after, "longer path");
@@ -298,5 +301,5 @@ void compare_path_class(const char *key, const char *before, const char *after, 
         strings_add(&out->notes, text_string(&note));
     text_free(&name);
     text_free(&note);
-    key_parts_free(&parts);
+    strings_free(&uuids);
 }

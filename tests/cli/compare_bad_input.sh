@@ -8,7 +8,7 @@ bad() { # TEXT FILE
     one_line
     has err "$1"
 }
-bad "no run file" nowhere.jsonl
+bad "nowhere.jsonl" nowhere.jsonl
 bad "nowhere/x: No such file" nowhere/x
 : >empty
 bad "the file is empty" empty

@@ -9,14 +9,14 @@ worse() { # TEXT OPTION…
     shift
     make b.jsonl seed=2 "$@"
     expect 1 "$GPUVET" compare a.jsonl b.jsonl
-    has out "changed for the worse (1)"
+    has out "changed for the worse (${count:-1})"
     has out "$text"
     # The other way round it is none.
     [ "${oneway:-1}" = 0 ] || { expect 0 "$GPUVET" compare b.jsonl a.jsonl; lacks out "for the worse"; }
 }
 worse "link narrower: pci.0000:01:00.0.link_width was 16, is 8" width=8
 worse "clocksource is no longer tsc" clocksource=hpet
-worse "longer path" path=SYS
+count=2 worse "longer path: path.GPU-11111111-aaaa was PIX, is SYS" path=SYS
 oneway=0 worse "ECC mode changed" ecc=off
 worse "GPU missing: gpu.GPU-22222222-bbbb" gpus=1
 has out "GPU-22222222-bbbb is not in"
