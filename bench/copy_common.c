@@ -31,8 +31,9 @@ struct copy_state {
     int n_pairs;
 };
 
-struct instance *copy_instance(const struct node *node, const struct gpu_info *gpu, const struct metric *metric,
-                               enum level level, int64_t bytes, const char *memory, struct instance_list *out) {
+struct instance *copy_instance(const struct node *node, const struct gpu_info *gpu,
+                               const struct metric *metric, enum level level, int64_t bytes,
+                               const char *memory, struct instance_list *out) {
     struct instance *instance = instance_add(out, metric, level);
     int near = topology_device_node(node->topology, gpu->bdf);
     js_set_string(instance->where, "gpu", gpu->uuid);
@@ -45,7 +46,8 @@ struct instance *copy_instance(const struct node *node, const struct gpu_info *g
     return instance;
 }
 
-void copy_bandwidth_instances(const struct node *node, const struct metric *metric, struct instance_list *out) {
+void copy_bandwidth_instances(const struct node *node, const struct metric *metric,
+                              struct instance_list *out) {
     static const char *const damages[] = {"word", "shift", "swap"};
     for (size_t i = 0; i < node->gpus.count; i++)
         for (int kind = 0; kind < 2 + (i == 0 ? 3 : 0); kind++) {
@@ -62,7 +64,8 @@ void copy_bandwidth_instances(const struct node *node, const struct metric *metr
         }
 }
 
-static bool make_pair(struct copy_state *s, int index, const struct case_context *context, struct error *err) {
+static bool make_pair(struct copy_state *s, int index, const struct case_context *context,
+                      struct error *err) {
     struct copy_pair *p = &s->pairs[index];
     int os_node = (int)js_get_int(context->attributes, "os_node", -1);
     p->seed = pattern_seed(context->seed, (uint32_t)index);
@@ -71,7 +74,8 @@ static bool make_pair(struct copy_state *s, int index, const struct case_context
             return RELAY(err);
         p->host = p->hostalloc;
     } else {
-        if (!host_buffer_make(s->bytes, os_node, &p->paged, err) || !gpu_register(p->paged.data, s->bytes, err))
+        if (!host_buffer_make(s->bytes, os_node, &p->paged, err) ||
+            !gpu_register(p->paged.data, s->bytes, err))
             return RELAY(err);
         s->registered[index] = true;
         p->host = p->paged.data;
@@ -85,7 +89,8 @@ static bool make_pair(struct copy_state *s, int index, const struct case_context
         pattern_fill_host(p->host, s->bytes, p->seed);
         return true;
     }
-    return gpu_check(pattern_fill_device(p->device, s->bytes, p->seed, NULL), "filling the device buffer", err) &&
+    return gpu_check(pattern_fill_device(p->device, s->bytes, p->seed, NULL), "filling the device buffer",
+                     err) &&
            gpu_synchronize(err);
 }
 
@@ -117,7 +122,8 @@ bool copy_poison(struct case_context *context, struct error *err) {
     for (int i = 0; i < s->n_pairs; i++) {
         if (!s->to_device)
             memset(s->pairs[i].host, 0xa5, s->bytes);
-        else if (!gpu_check(pattern_fill_device(s->pairs[i].device, s->bytes, other, NULL), "spoiling the device buffer", err))
+        else if (!gpu_check(pattern_fill_device(s->pairs[i].device, s->bytes, other, NULL),
+                            "spoiling the device buffer", err))
             return RELAY(err);
     }
     return gpu_synchronize(err);
@@ -183,7 +189,8 @@ bool copy_verify(struct case_context *context, struct verification *out, struct 
     if (!damage(context, err))
         return RELAY(err);
     if (s->to_device) {
-        if (!gpu_check(pattern_check_device(p->device, s->bytes, p->seed, &fault, NULL), "checking the device buffer", err))
+        if (!gpu_check(pattern_check_device(p->device, s->bytes, p->seed, &fault, NULL),
+                       "checking the device buffer", err))
             return RELAY(err);
     } else {
         pattern_check_host(p->host, s->bytes, p->seed, &fault);

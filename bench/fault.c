@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fault: misbehaves on purpose, one way an instance, so that tests can prove that each costs one item only. */
+/* fault: misbehaves on purpose, one way an instance, so that tests can prove that each costs one item only.
+ */
 #include "kernels/fault.h"
 #include "run/case.h"
 

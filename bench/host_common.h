@@ -5,8 +5,8 @@
 
 #include "run/case.h"
 
-/* Attributes "guest" (steal and virtual timers are in the figures) and "clocksource" (other than tsc): judging
- * turns them into flags. */
+/* Attributes "guest" (steal and virtual timers are in the figures) and "clocksource" (other than tsc):
+ * judging turns them into flags. */
 void host_mark(const struct node *node, struct instance *instance);
 
 /* Logical NUMA nodes that have a GPU, in order, or node 0 where there is none. `out` has room for `capacity`;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* host.frequency: the clock a core really runs at, from chains of dependent instructions whose latency in cycles
- * is known: add register to register (1) and imul (3). add with an immediate is no use: newer cores eliminate
- * it. The figure is imul's, which leaves a sibling thread room; both chains must agree, or the latencies are not
- * what they are taken to be. */
+/* host.frequency: the clock a core really runs at, from chains of dependent instructions whose latency in
+ * cycles is known: add register to register (1) and imul (3). add with an immediate is no use: newer cores
+ * eliminate it. The figure is imul's, which leaves a sibling thread room; both chains must agree, or the
+ * latencies are not what they are taken to be. */
 #include "base/clock.h"
 #include "base/mem.h"
 #include "bench/host_common.h"
@@ -15,9 +15,9 @@
 #include <string.h>
 
 enum {
-    SEGMENTS = 40,       /* a sample; the faster quarter counts: interrupts and steal only ever slow one down */
-    UNROLL = 16,         /* dependent instructions in the loop's body */
-    ADD_LOOPS = 5000,    /* about 25 us at 3.2 GHz */
+    SEGMENTS = 40,    /* a sample; the faster quarter counts: interrupts and steal only ever slow one down */
+    UNROLL = 16,      /* dependent instructions in the loop's body */
+    ADD_LOOPS = 5000, /* about 25 us at 3.2 GHz */
     IMUL_LOOPS = 1700,
     IMUL_CYCLES = 3,
     WARM_MS = 50,
@@ -132,7 +132,8 @@ static bool agree(struct case_context *context, const struct core_work *w, struc
         js_append_string(context->flags, "chains-disagree");
     if (fabs(add - imul) <= impossible * imul)
         return true;
-    return FAIL(err, ERROR_DATA, "the two instruction chains disagree: %.3f GHz by add, %.3f GHz by imul", add, imul);
+    return FAIL(err, ERROR_DATA, "the two instruction chains disagree: %.3f GHz by add, %.3f GHz by imul",
+                add, imul);
 }
 
 static bool run_threads(struct core_work *work, int n, struct error *err) {
@@ -148,7 +149,8 @@ static bool run_threads(struct core_work *work, int n, struct error *err) {
         if (pthread_create(&threads[started], NULL, core_thread, &work[started]) != 0)
             break;
     }
-    if (started < n) /* the others would wait at the barrier for ever: the process is given up with the item */
+    if (started <
+        n) /* the others would wait at the barrier for ever: the process is given up with the item */
         return FAIL(err, ERROR_SYSTEM, "cannot start %d threads", n);
     for (int i = 0; i < n; i++)
         pthread_join(threads[i], NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* host.wake: how late a core is after an idle time, which is what a deeper idle state costs. Timer slack 1 ns,
- * absolute sleeps on CLOCK_MONOTONIC (the clock that sets the timer also reads it), sample = now - target. */
+/* host.wake: how late a core is after an idle time, which is what a deeper idle state costs. Timer slack 1
+ * ns, absolute sleeps on CLOCK_MONOTONIC (the clock that sets the timer also reads it), sample = now -
+ * target. */
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/text.h"
@@ -23,10 +24,18 @@ static int warm_sleeps(int64_t idle_us) {
 static const struct metric metrics[] = {{"wake", QUANTITY_TIME, TIMING_HOST}, {0}};
 
 static const struct series_row series[] = {
-    {.metric = "wake", .statistic = "p50", .only = "idle_us=50|idle_us=1000|idle_us=100000", .delta_rel = 0.10,
-     .delta_abs = 1, .between_rel = 0.08},
+    {.metric = "wake",
+     .statistic = "p50",
+     .only = "idle_us=50|idle_us=1000|idle_us=100000",
+     .delta_rel = 0.10,
+     .delta_abs = 1,
+     .between_rel = 0.08},
     {.metric = "wake", .statistic = "p90", .only = "idle_us=10000", .delta_rel = 0.25, .between_rel = 0.15},
-    {.metric = "wake", .statistic = "p99", .only = "idle_us=50|idle_us=1000", .delta_rel = 0.25, .between_rel = 0.15,
+    {.metric = "wake",
+     .statistic = "p99",
+     .only = "idle_us=50|idle_us=1000",
+     .delta_rel = 0.25,
+     .between_rel = 0.15,
      .descriptive = true},
     {0},
 };
@@ -54,7 +63,8 @@ static void instances(const struct node *node, struct instance_list *out) {
             js_set_string(instance->params, "source", "timer");
             instance->cpu = topology_pin_cpu(node->topology, nodes[i]);
             instance->samples = rows[r].samples;
-            instance->seconds = (rows[r].samples + warm_sleeps(rows[r].idle_us)) * (rows[r].idle_us + 60) * 1e-6;
+            instance->seconds =
+                (rows[r].samples + warm_sleeps(rows[r].idle_us)) * (rows[r].idle_us + 60) * 1e-6;
             host_mark(node, instance);
         }
 }
@@ -99,7 +109,8 @@ static int read_idle(int cpu, struct idle_count *out) {
 }
 
 /* Which states were entered during the item: proof that an idle time reached the state it stands for. */
-static void record_residency(js *extra, const struct idle_count *before, const struct idle_count *after, int n) {
+static void record_residency(js *extra, const struct idle_count *before, const struct idle_count *after,
+                             int n) {
     js *states = js_new_object();
     for (int i = 0; i < n; i++) {
         js *state = js_new_object();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* launch.latency: an empty kernel from its issue to its completion as the host sees it, by the way of waiting, after
- * a busy and after an idle time. */
+/* launch.latency: an empty kernel from its issue to its completion as the host sees it, by the way of
+ * waiting, after a busy and after an idle time. */
 #include "base/clock.h"
 #include "bench/host_common.h"
 #include "kernels/launch.h"
@@ -15,7 +15,12 @@ static const struct metric metrics[] = {{"call", QUANTITY_TIME, TIMING_HOST}, {0
 
 static const struct series_row series[] = {
     {.metric = "call", .statistic = "p50", .delta_rel = 0.05, .delta_abs = 0.2, .between_rel = 0.03},
-    {.metric = "call", .statistic = "p99", .only = "after=busy", .delta_rel = 0.25, .between_rel = 0.15, .descriptive = true},
+    {.metric = "call",
+     .statistic = "p99",
+     .only = "after=busy",
+     .delta_rel = 0.25,
+     .between_rel = 0.15,
+     .descriptive = true},
     {0},
 };
 
@@ -56,7 +61,8 @@ static void rest(int64_t us) {
 }
 
 static bool launch_and_wait(gpu_stream stream, enum gpu_wait how, gpu_event event, struct error *err) {
-    return gpu_check(empty_launch(stream), "launching an empty kernel", err) && gpu_wait_for(stream, how, event, err);
+    return gpu_check(empty_launch(stream), "launching an empty kernel", err) &&
+           gpu_wait_for(stream, how, event, err);
 }
 
 static bool sample_on(struct case_context *context, gpu_stream stream, gpu_event event, struct samples *out,

@@ -36,11 +36,12 @@ static void instances(const struct node *node, struct instance_list *out) {
         instance->seconds = 0.06;
         /* Memory clock × 2 (both edges) × bus width ÷ 8, as NVML gives them. */
         if (gpu->mem_clock_max_mhz > 0 && gpu->memory_bus_bits > 0)
-            instance->limit = instance->limit_raw = gpu->mem_clock_max_mhz * 2e6 * gpu->memory_bus_bits / 8 / 1e9;
+            instance->limit = instance->limit_raw =
+                gpu->mem_clock_max_mhz * 2e6 * gpu->memory_bus_bits / 8 / 1e9;
         if (gpu->memory_mib >= 0 && gpu->memory_mib < 2 * (BYTES >> 20) + ROOM_MIB) {
             struct text why = {0};
-            text_addf(&why, "needs %d MiB of device memory, GPU %d has %lld", 2 * (BYTES >> 20) + ROOM_MIB, gpu->index,
-                      (long long)gpu->memory_mib);
+            text_addf(&why, "needs %d MiB of device memory, GPU %d has %lld", 2 * (BYTES >> 20) + ROOM_MIB,
+                      gpu->index, (long long)gpu->memory_mib);
             instance->skip = text_take(&why);
         }
     }

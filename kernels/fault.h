@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels that misbehave, for proving that the harness survives them. `stream` is a cudaStream_t; both return a
- * cudaError_t as int and do not wait. */
+/* Kernels that misbehave, for proving that the harness survives them. `stream` is a cudaStream_t; both return
+ * a cudaError_t as int and do not wait. */
 #ifndef GPUVET_KERNELS_FAULT_H
 #define GPUVET_KERNELS_FAULT_H
 

@@ -92,7 +92,8 @@ bool folder_make(const char *path, struct error *err) {
         char keep = *at;
         *at = '\0';
         if (mkdir(partial, 0755) != 0 && errno != EEXIST)
-            good = FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot create folder %s: %s", partial, strerror(errno));
+            good = FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot create folder %s: %s", partial,
+                               strerror(errno));
         *at = keep;
     }
     struct stat st;

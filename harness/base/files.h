@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Appends the file's bytes to `out`, at most `limit`. Anything but a regular file is refused (a FIFO or device
- * would block), and so is a larger one. */
+/* Appends the file's bytes to `out`, at most `limit`. Anything but a regular file is refused (a FIFO or
+ * device would block), and so is a larger one. */
 bool file_read(const char *path, size_t limit, struct text *out, struct error *err);
 
 /* Writes beside the target, syncs, renames: readers see the old file or the new one. */

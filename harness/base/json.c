@@ -195,7 +195,8 @@ bool js_get_bool(const js *object, const char *key, bool fallback) {
 static struct js_member at_position(void *position) {
     if (position == NULL)
         return (struct js_member){0};
-    return (struct js_member){json_object_iter_key(position), (js *)json_object_iter_value(position), position};
+    return (struct js_member){json_object_iter_key(position), (js *)json_object_iter_value(position),
+                              position};
 }
 
 struct js_member js_first(const js *object) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* JSON values (jansson inside). A `js` is reference counted; "owned" results are released with js_free,
  * "borrowed" ones live as long as their parent. Getters are safe on any value and NULL, so that hostile input
- * can be walked without a check at every step. Text is UTF-8; what is not valid UTF-8 is repaired with '?'. */
+ * can be walked without a check at every step. Text is UTF-8; what is not valid UTF-8 is repaired with '?'.
+ */
 #ifndef GPUVET_BASE_JSON_H
 #define GPUVET_BASE_JSON_H
 
@@ -62,7 +63,7 @@ bool js_get_bool(const js *object, const char *key, bool fallback);
  *     for (struct js_member m = js_first(o); m.key != NULL; m = js_next(o, m)) … m.key, m.value … */
 struct js_member {
     const char *key; /* borrowed; NULL at the end */
-    js *value;     /* borrowed */
+    js *value;       /* borrowed */
     void *position;
 };
 struct js_member js_first(const js *object);

@@ -29,7 +29,8 @@ void log_error(const struct error *err) {
     if (getenv("GPUVET_TRACE") == NULL)
         return;
     for (int i = 0; i < err->n_frames; i++)
-        fprintf(stderr, "  at %s (%s:%d)\n", err->frames[i].function, err->frames[i].file, err->frames[i].line);
+        fprintf(stderr, "  at %s (%s:%d)\n", err->frames[i].function, err->frames[i].file,
+                err->frames[i].line);
 }
 
 void log_warning(const char *format, ...) {

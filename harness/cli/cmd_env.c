@@ -15,9 +15,15 @@ struct env_values {
 };
 
 static const struct option_row options[] = {
-    {.name = "from", .type = OPTION_STRING, .metavar = "DIR", .offset = offsetof(struct env_values, from),
+    {.name = "from",
+     .type = OPTION_STRING,
+     .metavar = "DIR",
+     .offset = offsetof(struct env_values, from),
      .help = "of a captured machine instead of this one"},
-    {.name = "json", .type = OPTION_FLAG, .offset = offsetof(struct env_values, json), .help = "for machines"},
+    {.name = "json",
+     .type = OPTION_FLAG,
+     .offset = offsetof(struct env_values, json),
+     .help = "for machines"},
     {0},
 };
 

@@ -18,15 +18,33 @@ struct list_values {
 };
 
 static const struct option_row options[] = {
-    {.name = "profile", .letter = 'p', .type = OPTION_CHOICE, .choices = profile_names, .metavar = "NAME",
-     .offset = offsetof(struct list_values, profile), .help = "its items on this node, and the seconds they take"},
-    {.name = "case", .letter = 'c', .type = OPTION_LIST, .metavar = "PATTERN",
-     .offset = offsetof(struct list_values, cases), .help = "only cases or series that match (several allowed)"},
-    {.name = "gpu", .type = OPTION_LIST, .metavar = "GPU", .offset = offsetof(struct list_values, gpus),
+    {.name = "profile",
+     .letter = 'p',
+     .type = OPTION_CHOICE,
+     .choices = profile_names,
+     .metavar = "NAME",
+     .offset = offsetof(struct list_values, profile),
+     .help = "its items on this node, and the seconds they take"},
+    {.name = "case",
+     .letter = 'c',
+     .type = OPTION_LIST,
+     .metavar = "PATTERN",
+     .offset = offsetof(struct list_values, cases),
+     .help = "only cases or series that match (several allowed)"},
+    {.name = "gpu",
+     .type = OPTION_LIST,
+     .metavar = "GPU",
+     .offset = offsetof(struct list_values, gpus),
      .help = "only these GPUs: index, UUID or PCI address, with commas"},
-    {.name = "from", .type = OPTION_STRING, .metavar = "DIR", .offset = offsetof(struct list_values, from),
+    {.name = "from",
+     .type = OPTION_STRING,
+     .metavar = "DIR",
+     .offset = offsetof(struct list_values, from),
      .help = "plan for a captured machine instead of this one"},
-    {.name = "json", .type = OPTION_FLAG, .offset = offsetof(struct list_values, json), .help = "for machines"},
+    {.name = "json",
+     .type = OPTION_FLAG,
+     .offset = offsetof(struct list_values, json),
+     .help = "for machines"},
     {0},
 };
 
@@ -102,11 +120,13 @@ static void print_text(const struct prepared *p) {
         if (item->instance.cpu >= 0)
             snprintf(cpu, sizeof cpu, "%d", item->instance.cpu);
         describe_item(item, &p->node, &words);
-        printf("%-16s %-46.46s %5s %8.2f  ", item->bench->name, text_string(&words), cpu, item->instance.seconds);
+        printf("%-16s %-46.46s %5s %8.2f  ", item->bench->name, text_string(&words), cpu,
+               item->instance.seconds);
         if (item->instance.skip != NULL)
             printf("not here: %s\n", item->instance.skip);
         else
-            printf("%s%s\n", item->every_round ? "every round" : "now and then", item->judged ? "" : ", shown only");
+            printf("%s%s\n", item->every_round ? "every round" : "now and then",
+                   item->judged ? "" : ", shown only");
         text_free(&words);
     }
     for (size_t i = 0; i < p->plan.n_absences; i++)
@@ -126,8 +146,10 @@ static int run(void *values, const struct strings *arguments) {
     struct interrupt interrupt = {.fd = -1};
     struct prepared p;
     struct prepare_options o = {.from = v->from, .in = "host", .gpus = &v->gpus};
-    o.plan = (struct plan_options){.profile = v->profile != NULL ? v->profile : "standard", .seed = 1,
-                                   .cases = &v->cases, .target = "host"};
+    o.plan = (struct plan_options){.profile = v->profile != NULL ? v->profile : "standard",
+                                   .seed = 1,
+                                   .cases = &v->cases,
+                                   .target = "host"};
     if (!prepare(&o, &interrupt, &p, &err)) {
         log_error(&err);
         return 2;

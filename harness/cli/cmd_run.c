@@ -40,35 +40,101 @@ static void defaults(void *values) {
 
 #define AT(field) offsetof(struct run_values, field)
 static const struct option_row options[] = {
-    {.name = "profile", .letter = 'p', .type = OPTION_CHOICE, .choices = profile_names, .metavar = "NAME",
-     .offset = AT(profile), .help = "how much to measure", .fallback = "standard"},
-    {.name = "case", .letter = 'c', .type = OPTION_LIST, .metavar = "PATTERN", .offset = AT(cases),
+    {.name = "profile",
+     .letter = 'p',
+     .type = OPTION_CHOICE,
+     .choices = profile_names,
+     .metavar = "NAME",
+     .offset = AT(profile),
+     .help = "how much to measure",
+     .fallback = "standard"},
+    {.name = "case",
+     .letter = 'c',
+     .type = OPTION_LIST,
+     .metavar = "PATTERN",
+     .offset = AT(cases),
      .help = "only cases ('copy.*') or series ('host.wake@*idle_us=50*') that match; several allowed"},
-    {.name = "gpu", .type = OPTION_LIST, .metavar = "GPU", .offset = AT(gpus),
+    {.name = "gpu",
+     .type = OPTION_LIST,
+     .metavar = "GPU",
+     .offset = AT(gpus),
      .help = "only these GPUs: index, UUID or PCI address, with commas"},
-    {.name = "in", .type = OPTION_STRING, .metavar = "TARGET", .offset = AT(in), .help = "where to measure", .fallback = "host"},
-    {.name = "label", .letter = 'l', .type = OPTION_STRING, .metavar = "TEXT", .offset = AT(label),
+    {.name = "in",
+     .type = OPTION_STRING,
+     .metavar = "TARGET",
+     .offset = AT(in),
+     .help = "where to measure",
+     .fallback = "host"},
+    {.name = "label",
+     .letter = 'l',
+     .type = OPTION_STRING,
+     .metavar = "TEXT",
+     .offset = AT(label),
      .help = "a name for this run, kept in its header"},
-    {.name = "baseline", .letter = 'b', .type = OPTION_STRING, .metavar = "NAME", .offset = AT(baseline),
-     .help = "set against this baseline", .fallback = "the newest of this machine"},
+    {.name = "baseline",
+     .letter = 'b',
+     .type = OPTION_STRING,
+     .metavar = "NAME",
+     .offset = AT(baseline),
+     .help = "set against this baseline",
+     .fallback = "the newest of this machine"},
     {.name = "no-baseline", .type = OPTION_FLAG, .offset = AT(no_baseline), .help = "set against none"},
-    {.name = "results", .type = OPTION_STRING, .metavar = "DIR", .offset = AT(results),
-     .help = "where runs/ and baselines/ are", .fallback = "GPUVET_RESULTS, ./results, the state folder"},
-    {.name = "seed", .type = OPTION_INT, .min = 0, .max = 4294967295.0, .metavar = "N", .offset = AT(seed),
-     .help = "of order and data", .fallback = "the baseline's, else 1"},
-    {.name = "rounds", .type = OPTION_INT, .min = 1, .max = 256, .metavar = "N", .offset = AT(rounds),
+    {.name = "results",
+     .type = OPTION_STRING,
+     .metavar = "DIR",
+     .offset = AT(results),
+     .help = "where runs/ and baselines/ are",
+     .fallback = "GPUVET_RESULTS, ./results, the state folder"},
+    {.name = "seed",
+     .type = OPTION_INT,
+     .min = 0,
+     .max = 4294967295.0,
+     .metavar = "N",
+     .offset = AT(seed),
+     .help = "of order and data",
+     .fallback = "the baseline's, else 1"},
+    {.name = "rounds",
+     .type = OPTION_INT,
+     .min = 1,
+     .max = 256,
+     .metavar = "N",
+     .offset = AT(rounds),
      .help = "instead of the profile's"},
-    {.name = "wait-quiet", .type = OPTION_NUMBER, .min = 0, .max = 86400, .metavar = "S", .offset = AT(wait_quiet),
-     .help = "seconds to wait for a quiet node", .fallback = "60"},
-    {.name = "allow-busy", .type = OPTION_FLAG, .offset = AT(allow_busy), .help = "measure on a busy node; samples are flagged"},
-    {.name = "dry-run", .letter = 'n', .type = OPTION_FLAG, .offset = AT(dry_run), .help = "show what would run, and stop"},
-    {.name = "from", .type = OPTION_STRING, .metavar = "DIR", .offset = AT(from),
+    {.name = "wait-quiet",
+     .type = OPTION_NUMBER,
+     .min = 0,
+     .max = 86400,
+     .metavar = "S",
+     .offset = AT(wait_quiet),
+     .help = "seconds to wait for a quiet node",
+     .fallback = "60"},
+    {.name = "allow-busy",
+     .type = OPTION_FLAG,
+     .offset = AT(allow_busy),
+     .help = "measure on a busy node; samples are flagged"},
+    {.name = "dry-run",
+     .letter = 'n',
+     .type = OPTION_FLAG,
+     .offset = AT(dry_run),
+     .help = "show what would run, and stop"},
+    {.name = "from",
+     .type = OPTION_STRING,
+     .metavar = "DIR",
+     .offset = AT(from),
      .help = "plan for a captured machine (with --dry-run or --simulate)"},
-    {.name = "simulate", .type = OPTION_FLAG, .offset = AT(simulate),
+    {.name = "simulate",
+     .type = OPTION_FLAG,
+     .offset = AT(simulate),
      .help = "make the values up, in no time: to try the tool out"},
-    {.name = "effect", .type = OPTION_LIST, .metavar = "PATTERN=FACTOR", .offset = AT(effects),
+    {.name = "effect",
+     .type = OPTION_LIST,
+     .metavar = "PATTERN=FACTOR",
+     .offset = AT(effects),
      .help = "with --simulate: change what matches ('copy.h2d=0.9')"},
-    {.name = "strict", .type = OPTION_FLAG, .offset = AT(strict), .help = "exit 3 when something is undecided"},
+    {.name = "strict",
+     .type = OPTION_FLAG,
+     .offset = AT(strict),
+     .help = "exit 3 when something is undecided"},
     {.name = "json", .type = OPTION_FLAG, .offset = AT(json), .help = "the summary for machines"},
     {0},
 };
@@ -118,10 +184,11 @@ static void print_dry_run(const struct prepared *p) {
     double most = 0;
     for (int round = 0; round < p->plan.rounds; round++)
         most = fmax(most, plan_round_seconds(&p->plan, round, p->worker_seconds, p->cuda.seconds));
-    printf("\n%s: %s\n%d rounds of at most %.1f s, about %.0f s in all; %d primary series%s\n", p->plan.profile->name,
-           p->plan.profile->meaning, p->plan.rounds, most, prepared_seconds(p), p->plan.n_primary,
-           p->plan.left_out > 0 ? ", the rest left out" : "");
-    printf("Least effect: what 3 runs before and 1 after could show, by the default spread between runs (an estimate).\n");
+    printf("\n%s: %s\n%d rounds of at most %.1f s, about %.0f s in all; %d primary series%s\n",
+           p->plan.profile->name, p->plan.profile->meaning, p->plan.rounds, most, prepared_seconds(p),
+           p->plan.n_primary, p->plan.left_out > 0 ? ", the rest left out" : "");
+    printf(
+        "Least effect: what 3 runs before and 1 after could show, by the default spread between runs (an estimate).\n");
 }
 
 static bool load_baseline(struct job *job, struct error *err) {
@@ -169,7 +236,8 @@ static struct run_writer *open_run_file(struct job *job, struct error *err) {
 static bool get_ready(struct job *job, struct error *err) {
     struct run_values *v = job->v;
     if (v->from != NULL && !v->dry_run && !v->simulate)
-        return FAIL(err, ERROR_USAGE, "--from plans for a captured machine: it needs --dry-run or --simulate");
+        return FAIL(err, ERROR_USAGE,
+                    "--from plans for a captured machine: it needs --dry-run or --simulate");
     if (v->effects.count > 0 && !v->simulate)
         return FAIL(err, ERROR_USAGE, "--effect changes made-up values: it needs --simulate");
     if (!v->dry_run && !v->simulate && !lock_take(&job->lock, err))
@@ -177,8 +245,8 @@ static bool get_ready(struct job *job, struct error *err) {
     if (!v->dry_run && (job->results = results_folder(v->results, true, err)) == NULL)
         return RELAY(err);
     struct prepare_options o = {.from = v->from, .in = v->in, .gpus = &v->gpus};
-    o.plan = (struct plan_options){.profile = v->profile, .rounds = (int)v->rounds, .seed = 1, .cases = &v->cases,
-                                   .target = v->in};
+    o.plan = (struct plan_options){
+        .profile = v->profile, .rounds = (int)v->rounds, .seed = 1, .cases = &v->cases, .target = v->in};
     if (!prepare(&o, &job->interrupt, &job->prepared, err))
         return RELAY(err);
     job->is_prepared = true;
@@ -210,9 +278,10 @@ static bool measure(struct job *job, struct error *err) {
     set_baseline_figures(job);
     struct quiet_gate gate;
     if (!v->simulate)
-        quiet_open(&gate, v->allow_busy, (int64_t)(v->wait_quiet * 1e9), p->plan.uses_gpu && p->node.gpus.count > 0);
-    struct run_header_parts parts = {.prepared = p, .simulated = v->simulate, .label = v->label,
-                                     .started = clock_wall(&job->clock)};
+        quiet_open(&gate, v->allow_busy, (int64_t)(v->wait_quiet * 1e9),
+                   p->plan.uses_gpu && p->node.gpus.count > 0);
+    struct run_header_parts parts = {
+        .prepared = p, .simulated = v->simulate, .label = v->label, .started = clock_wall(&job->clock)};
     js *header = run_header(&parts);
     job->coordinator = (struct coordinator){
         .clock = &job->clock,

@@ -7,7 +7,10 @@ struct worker_values {
 };
 
 static const struct option_row options[] = {
-    {.name = "facts", .type = OPTION_FLAG, .offset = offsetof(struct worker_values, facts), .help = "tell what this place is"},
+    {.name = "facts",
+     .type = OPTION_FLAG,
+     .offset = offsetof(struct worker_values, facts),
+     .help = "tell what this place is"},
     {0},
 };
 

@@ -45,7 +45,8 @@ static void describe_member(const char *key, const js *value, const struct node 
         text_addf(out, "idle %g ms", (double)number / 1000);
     else if (strcmp(key, "cpu_node") == 0)
         text_addf(out, "node %" PRId64, number);
-    else if (word != NULL && (strcmp(key, "memory") == 0 || strcmp(key, "role") == 0 || strcmp(key, "direction") == 0))
+    else if (word != NULL &&
+             (strcmp(key, "memory") == 0 || strcmp(key, "role") == 0 || strcmp(key, "direction") == 0))
         text_add(out, word);
     else if (word != NULL)
         text_addf(out, "%s %s", key, word);
@@ -66,7 +67,8 @@ void describe_item(const struct plan_item *item, const struct node *node, struct
 
 /* ---- collecting ---- */
 
-void run_table_make(struct run_table *table, const struct plan *plan, const struct node *node, struct clock *clock) {
+void run_table_make(struct run_table *table, const struct plan *plan, const struct node *node,
+                    struct clock *clock) {
     *table = (struct run_table){.plan = plan, .node = node, .clock = clock, .n_rows = plan->n_series};
     table->rows = mem_zeroed(plan->n_series, sizeof *table->rows);
     for (size_t i = 0; i < plan->n_series; i++) {
@@ -122,8 +124,8 @@ static void on_round(void *state, int round, int rounds) {
     if (table->progress)
         return;
     double elapsed = (double)(clock_now(table->clock) - table->started) / 1e9;
-    fprintf(stderr, "gpuvet: round %d of %d, %.0f s so far, about %.0f s in all\n", round + 1, rounds, elapsed,
-            table->predicted_s);
+    fprintf(stderr, "gpuvet: round %d of %d, %.0f s so far, about %.0f s in all\n", round + 1, rounds,
+            elapsed, table->predicted_s);
 }
 
 static void on_start(void *state, const struct plan_item *item, int round) {
@@ -198,7 +200,8 @@ static void print_row(const struct run_table *table, const struct view_row *row,
     struct text words = {0};
     char name[64];
     describe_item(item, table->node, &words);
-    fprintf(out, "%-15s %-14s %-46.46s ", item->bench->name, series_name(row, name, sizeof name), text_string(&words));
+    fprintf(out, "%-15s %-14s %-46.46s ", item->bench->name, series_name(row, name, sizeof name),
+            text_string(&words));
     text_free(&words);
     if (row->count == 0) {
         fprintf(out, "%s: %s\n", row->bad > 0 ? row->outcome : "not measured", row->reason);
@@ -216,14 +219,15 @@ static void print_row(const struct run_table *table, const struct view_row *row,
         fprintf(out, " %7s", "-");
     fprintf(out, "  %s", row->verdict);
     if (row->bad > 0)
-        fprintf(out, "%s%zu of %zu rounds: %s: %s", row->verdict[0] != '\0' ? "; " : "", row->bad, row->bad + row->count,
-                row->outcome, row->reason);
+        fprintf(out, "%s%zu of %zu rounds: %s: %s", row->verdict[0] != '\0' ? "; " : "", row->bad,
+                row->bad + row->count, row->outcome, row->reason);
     fputc('\n', out);
 }
 
 static void print_skips(const struct run_table *table, FILE *out) {
     for (size_t i = 0; i < table->plan->n_absences; i++)
-        fprintf(out, "%-15s skip: %s\n", table->plan->absences[i].bench->name, table->plan->absences[i].reason);
+        fprintf(out, "%-15s skip: %s\n", table->plan->absences[i].bench->name,
+                table->plan->absences[i].reason);
     for (size_t i = 0; i < table->plan->n_items; i++) {
         const struct plan_item *item = &table->plan->items[i];
         struct text words = {0};
@@ -238,8 +242,8 @@ static void print_skips(const struct run_table *table, FILE *out) {
 void run_table_print(const struct run_table *table, FILE *out) {
     clear_line((struct run_table *)table);
     if (table->n_rows > 0)
-        fprintf(out, "%-15s %-14s %-46s %10s %-5s %7s %7s  %s\n", "case", "series", "where", "figure", "", "spread",
-                "limit", "against the baseline");
+        fprintf(out, "%-15s %-14s %-46s %10s %-5s %7s %7s  %s\n", "case", "series", "where", "figure", "",
+                "spread", "limit", "against the baseline");
     for (int primary = 1; primary >= 0; primary--)
         for (size_t i = 0; i < table->n_rows; i++)
             if (table->rows[i].series->primary == (primary == 1) &&

@@ -12,10 +12,10 @@ struct view_row {
     const struct plan_series *series;
     double *values; /* one a round, owned */
     size_t count;
-    size_t bad;     /* records that were no "ok" */
+    size_t bad; /* records that were no "ok" */
     char reason[200];
-    char outcome[8]; /* of the last bad record */
-    double baseline; /* the baseline's median, NAN: none */
+    char outcome[8];   /* of the last bad record */
+    double baseline;   /* the baseline's median, NAN: none */
     char verdict[160]; /* "": none yet */
 };
 
@@ -32,7 +32,8 @@ struct run_table {
     int round, rounds;
 };
 
-void run_table_make(struct run_table *table, const struct plan *plan, const struct node *node, struct clock *clock);
+void run_table_make(struct run_table *table, const struct plan *plan, const struct node *node,
+                    struct clock *clock);
 void run_table_free(struct run_table *table);
 /* Callbacks for the coordinator; state is the table. */
 struct run_view run_table_view(struct run_table *table);

@@ -59,8 +59,8 @@ static bool known_statistic(const char *name) {
 static bool check_metrics(const struct bench_case *bench, struct error *err) {
     for (const struct metric *m = bench->metrics; m->name != NULL; m++) {
         if (m->timing == TIMING_GATED && bench->enqueue == NULL)
-            return FAIL(err, ERROR_DATA, "case %s: metric %s is gated, but there is no enqueue()", bench->name,
-                        m->name);
+            return FAIL(err, ERROR_DATA, "case %s: metric %s is gated, but there is no enqueue()",
+                        bench->name, m->name);
         if (m->timing == TIMING_HOST && bench->sample == NULL)
             return FAIL(err, ERROR_DATA, "case %s: metric %s needs sample()", bench->name, m->name);
         if (m->quantity == QUANTITY_BANDWIDTH && m->timing == TIMING_GATED && bench->work == NULL)
@@ -84,7 +84,8 @@ static bool check_case(const struct bench_case *bench, struct error *err) {
         if (!known_statistic(s->statistic))
             return FAIL(err, ERROR_DATA, "case %s: unknown statistic %s", bench->name, s->statistic);
         if (!(s->delta_rel > 0) && !(s->delta_abs > 0))
-            return FAIL(err, ERROR_DATA, "case %s: series of %s without a smallest effect", bench->name, s->metric);
+            return FAIL(err, ERROR_DATA, "case %s: series of %s without a smallest effect", bench->name,
+                        s->metric);
     }
     return check_metrics(bench, err);
 }

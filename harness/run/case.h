@@ -40,11 +40,12 @@ struct metric {
 struct series_row {
     const char *metric;    /* NULL ends the table */
     const char *statistic; /* "" (the median), "p50", "p90", "p99" */
-    const char *only;      /* "idle_us=50": only instances with this parameter; NULL: all. Several: "a=1|a=2" */
-    double delta_rel;      /* smallest effect that matters: max(delta_rel, delta_abs) */
-    double delta_abs;      /* in the metric's unit; 0: none */
-    double between_rel;    /* default between-run spread (one sigma, relative) when no baseline gives it; 0: none */
-    bool descriptive;      /* never primary, whatever the instance says (tails) */
+    const char *only; /* "idle_us=50": only instances with this parameter; NULL: all. Several: "a=1|a=2" */
+    double delta_rel; /* smallest effect that matters: max(delta_rel, delta_abs) */
+    double delta_abs; /* in the metric's unit; 0: none */
+    double
+        between_rel; /* default between-run spread (one sigma, relative) when no baseline gives it; 0: none */
+    bool descriptive; /* never primary, whatever the instance says (tails) */
 };
 
 /* In which profiles an instance runs, and whether its series are judged. */
@@ -59,13 +60,13 @@ enum level {
 struct instance {
     const struct metric *metric;
     enum level level;
-    js *where;      /* {"gpu":"GPU-…","role":"local"}: part of the key, owned */
-    js *attributes; /* {"bdf":…,"path_class":…,"os_node":0}: recorded, no part of the key, owned */
-    js *params;     /* {"bytes":536870912,"memory":"pinned"}: all of them, defaults too, owned */
-    int cpu;        /* OS index of the PU to pin to; -1: not pinned */
-    int samples;    /* per round */
-    int operations; /* per sample, gated only; at most 256 */
-    double seconds; /* estimated wall time of one item, set-up and verification included */
+    js *where;        /* {"gpu":"GPU-…","role":"local"}: part of the key, owned */
+    js *attributes;   /* {"bdf":…,"path_class":…,"os_node":0}: recorded, no part of the key, owned */
+    js *params;       /* {"bytes":536870912,"memory":"pinned"}: all of them, defaults too, owned */
+    int cpu;          /* OS index of the PU to pin to; -1: not pinned */
+    int samples;      /* per round */
+    int operations;   /* per sample, gated only; at most 256 */
+    double seconds;   /* estimated wall time of one item, set-up and verification included */
     double limit_raw; /* physical limit in the metric's unit; NAN: unknown */
     double limit;     /* after packet headers; equal to limit_raw where those are unknown */
     char *skip;       /* why it cannot run here, owned; NULL: it can */
@@ -77,20 +78,21 @@ struct instance_list {
     size_t capacity;
 };
 
-/* A zeroed instance at the end of the list with empty where, attributes and params, unknown limits, no pin. */
+/* A zeroed instance at the end of the list with empty where, attributes and params, unknown limits, no pin.
+ */
 struct instance *instance_add(struct instance_list *list, const struct metric *metric, enum level level);
 void instance_list_free(struct instance_list *list);
 
 struct needs {
-    int gpus;      /* at least this many */
-    bool peer;     /* P2P between them */
-    int cc_major;  /* compute capability at least; 0: any */
+    int gpus;     /* at least this many */
+    bool peer;    /* P2P between them */
+    int cc_major; /* compute capability at least; 0: any */
 };
 
 /* What verify() found. A figure counts only when `bad` is 0. */
 struct verification {
     uint64_t checked_bytes;
-    uint64_t bad; /* wrong 4-byte words */
+    uint64_t bad;              /* wrong 4-byte words */
     uint64_t first_bad_offset; /* bytes from the buffer's start */
     uint32_t expected, found;  /* the word there */
     char what[64]; /* which buffer: "device buffer", "host buffer"; "" when nothing needs verifying */
@@ -112,13 +114,13 @@ struct case_context {
     int wanted_samples;    /* for sample() */
     struct gpu_device gpu; /* opened where `where` has "gpu" */
     bool has_gpu;
-    void *state;     /* the case's own, made by prepare, freed by finish */
-    js *extra;       /* an object the case may add to: goes into the record as "detail" */
-    js *flags;       /* an array of strings: what makes the samples doubtful */
+    void *state; /* the case's own, made by prepare, freed by finish */
+    js *extra;   /* an object the case may add to: goes into the record as "detail" */
+    js *flags;   /* an array of strings: what makes the samples doubtful */
 };
 
-const char *case_text(const struct case_context *context, const char *param);     /* "" when absent */
-int64_t case_number(const struct case_context *context, const char *param); /* 0 when absent */
+const char *case_text(const struct case_context *context, const char *param); /* "" when absent */
+int64_t case_number(const struct case_context *context, const char *param);   /* 0 when absent */
 
 struct bench_case {
     const char *name;    /* "copy.h2d" */
@@ -135,8 +137,8 @@ struct bench_case {
     void (*instances)(const struct node *node, struct instance_list *out);
     /* Allocates and fills what the item needs, pinned already. May be NULL. */
     bool (*prepare)(struct case_context *context, struct error *err);
-    /* Spoils what the timed operations will write, so that one that never ran shows. Called once after the warm-up,
-     * outside all timing, before the first sample. May be NULL. */
+    /* Spoils what the timed operations will write, so that one that never ran shows. Called once after the
+     * warm-up, outside all timing, before the first sample. May be NULL. */
     bool (*poison)(struct case_context *context, struct error *err);
     /* Gated: queues `count` operations on `stream`. */
     bool (*enqueue)(struct case_context *context, gpu_stream stream, int count, struct error *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The process that touches CUDA: forked by the supervisor, measures items one by one, may crash or hang at the
- * cost of one item. */
+/* The process that touches CUDA: forked by the supervisor, measures items one by one, may crash or hang at
+ * the cost of one item. */
 #ifndef GPUVET_RUN_CHILD_H
 #define GPUVET_RUN_CHILD_H
 

@@ -56,7 +56,8 @@ static void count(struct coordinator *c, const char *outcome) {
     *slot += 1;
 }
 
-static bool keep_record(struct coordinator *c, const struct plan_item *item, int round, js *record, struct error *err) {
+static bool keep_record(struct coordinator *c, const struct plan_item *item, int round, js *record,
+                        struct error *err) {
     count(c, js_get_string(record, "outcome", "error"));
     bool good = write_line(c, record, false, err);
     if (good && c->view.on_record != NULL)
@@ -100,7 +101,8 @@ static js *simulation_of(const struct coordinator *c, const struct plan_item *it
     return how;
 }
 
-/* Verification data and random choices differ by item and round, and are the same in the run after the change. */
+/* Verification data and random choices differ by item and round, and are the same in the run after the
+ * change. */
 static uint64_t item_seed(const struct plan *plan, const struct plan_item *item, int round) {
     uint64_t h = 0xcbf29ce484222325ULL ^ plan->seed;
     for (const char *s = item->key; *s != '\0'; s++)
@@ -169,10 +171,12 @@ static bool run_item(struct coordinator *c, struct session *session, const struc
                      const js *env, struct error *err) {
     if (item->instance.skip != NULL)
         return keep_record(c, item, round,
-                           judge_record(item, c->target->name, round, NULL, "skip", item->instance.skip), err);
+                           judge_record(item, c->target->name, round, NULL, "skip", item->instance.skip),
+                           err);
     const char *trouble = known_trouble(c, item);
     if (trouble != NULL)
-        return keep_record(c, item, round, judge_record(item, c->target->name, round, NULL, "error", trouble), err);
+        return keep_record(c, item, round, judge_record(item, c->target->name, round, NULL, "error", trouble),
+                           err);
     if (!write_start(c, item, round, err))
         return false;
     if (c->view.on_start != NULL)
@@ -181,7 +185,8 @@ static bool run_item(struct coordinator *c, struct session *session, const struc
     if (!session->open && !session_open(session, c->target, false, c->interrupt, &why)) {
         if (why.kind == ERROR_INTERRUPTED)
             return FAIL(err, ERROR_INTERRUPTED, "interrupted");
-        return keep_record(c, item, round, judge_record(item, c->target->name, round, NULL, "error", why.text), err);
+        return keep_record(c, item, round,
+                           judge_record(item, c->target->name, round, NULL, "error", why.text), err);
     }
     struct item_answer answer;
     js *message = item_message(c, item, round, env);
@@ -239,7 +244,10 @@ static bool write_footer(struct coordinator *c, const struct error *why, struct 
     bool whole = why->kind == ERROR_NONE;
     js *footer = message_new("footer");
     js_set_string(footer, "finished", at);
-    js_set_string(footer, "outcome", whole ? "complete" : why->kind == ERROR_INTERRUPTED ? "interrupted" : "failed");
+    js_set_string(footer, "outcome",
+                  whole                            ? "complete"
+                  : why->kind == ERROR_INTERRUPTED ? "interrupted"
+                                                   : "failed");
     js_set_string(footer, "reason", whole ? NULL : why->text);
     js_set_int(footer, "rounds", c->rounds_done);
     js *counts = js_new_object();

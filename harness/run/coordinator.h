@@ -54,8 +54,8 @@ bool coordinator_probe(const struct target *target, struct interrupt *interrupt,
  * ERROR_BUSY, or the failure to write. The footer is written in every case but a failure to write. */
 bool coordinator_run(struct coordinator *c, struct error *err);
 
-/* Variables that travel with every item: CUDA_* and NCCL_* of this process, and what gpuvet itself sets for the
- * worker. Owned. */
+/* Variables that travel with every item: CUDA_* and NCCL_* of this process, and what gpuvet itself sets for
+ * the worker. Owned. */
 js *coordinator_environment(void);
 
 #endif

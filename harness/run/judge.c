@@ -11,7 +11,8 @@ static void set_outcome(js *record, const char *outcome, const char *reason) {
         js_set_string(record, "reason", reason);
 }
 
-static js *identity(const struct bench_case *bench, const struct metric *metric, const char *target, int round) {
+static js *identity(const struct bench_case *bench, const struct metric *metric, const char *target,
+                    int round) {
     js *record = js_new_object();
     js_set_string(record, "type", "record");
     js_set_string(record, "target", target);
@@ -76,8 +77,8 @@ static void judge_samples(js *record, const struct instance *instance, const js 
         judge_limits(record, instance, flags);
 }
 
-js *judge_record(const struct plan_item *item, const char *target, int round, const js *measured, const char *outcome,
-                 const char *reason) {
+js *judge_record(const struct plan_item *item, const char *target, int round, const js *measured,
+                 const char *outcome, const char *reason) {
     const struct instance *instance = &item->instance;
     js *record = identity(item->bench, instance->metric, target, round);
     js *flags = js_new_array();
@@ -105,7 +106,8 @@ js *judge_record(const struct plan_item *item, const char *target, int round, co
         js_append_string(flags, "guest"); /* steal and virtual timers are in the figure: it judges no claim */
     if (js_get(instance->attributes, "clocksource") != NULL)
         js_append_string(flags, "clocksource-not-tsc");
-    set_outcome(record, outcome, strcmp(outcome, "ok") != 0 && reason == NULL ? "no reason was given" : reason);
+    set_outcome(record, outcome,
+                strcmp(outcome, "ok") != 0 && reason == NULL ? "no reason was given" : reason);
     if (measured != NULL)
         judge_samples(record, instance, measured, flags);
     js_set(record, "flags", flags);

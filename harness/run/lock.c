@@ -56,8 +56,8 @@ bool lock_take(int *fd, struct error *err) {
     const char *path = lock_path();
     *fd = open_lock(path);
     if (*fd < 0)
-        return FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot open the lock %s: %s; GPUVET_LOCK names another", path,
-                           strerror(errno));
+        return FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot open the lock %s: %s; GPUVET_LOCK names another",
+                           path, strerror(errno));
     if (flock(*fd, LOCK_EX | LOCK_NB) == 0) {
         write_holder(path);
         return true;
@@ -69,6 +69,7 @@ bool lock_take(int *fd, struct error *err) {
     *fd = -1;
     if (why != EWOULDBLOCK)
         return FAIL_NATIVE(err, ERROR_SYSTEM, why, "cannot lock %s: %s", path, strerror(why));
-    return FAIL(err, ERROR_BUSY, "another gpuvet is measuring on this node (PID %s, lock %s); wait for it to end",
+    return FAIL(err, ERROR_BUSY,
+                "another gpuvet is measuring on this node (PID %s, lock %s); wait for it to end",
                 holder[0] != '\0' ? holder : "unknown", path);
 }

@@ -42,8 +42,8 @@ static void timer_free(struct timer *t) {
 }
 
 /* Seconds of `count` operations, ungated: warming up must not depend on what may synchronise by itself. */
-static bool time_ungated(const struct bench_case *bench, struct case_context *context, struct timer *t, int count,
-                         double *seconds, struct error *err) {
+static bool time_ungated(const struct bench_case *bench, struct case_context *context, struct timer *t,
+                         int count, double *seconds, struct error *err) {
     return gpu_event_record(t->start, t->stream, err) && bench->enqueue(context, t->stream, count, err) &&
            gpu_event_record(t->stop, t->stream, err) && gpu_stream_wait(t->stream, err) &&
            gpu_event_elapsed(t->start, t->stop, seconds, err);
@@ -54,7 +54,8 @@ static bool warm_up(const struct bench_case *bench, struct case_context *context
                     struct error *err) {
     int64_t end = clock_raw() + warm_limit_ns;
     double last = NAN;
-    count = count > 4 ? count / 4 : 1; /* enough to load the link or the clock, at a quarter of a sample's time */
+    count =
+        count > 4 ? count / 4 : 1; /* enough to load the link or the clock, at a quarter of a sample's time */
     for (int i = 0; i < WARM_MAX_BATCHES && (clock_raw() < end || i < WARM_MIN_BATCHES); i++) {
         double seconds = 0;
         if (!time_ungated(bench, context, t, count, &seconds, err))
@@ -68,12 +69,13 @@ static bool warm_up(const struct bench_case *bench, struct case_context *context
     return true;
 }
 
-static bool time_gated(const struct bench_case *bench, struct case_context *context, struct timer *t, int count,
-                       double *seconds, struct error *err) {
-    bool queued = gpu_gate_close(t->gate, t->stream, gate_limit_ns, err) &&
-                  gpu_clock_probe_read(t->probe, t->stream, 0, err) && gpu_event_record(t->start, t->stream, err) &&
-                  bench->enqueue(context, t->stream, count, err) && gpu_event_record(t->stop, t->stream, err) &&
-                  gpu_clock_probe_read(t->probe, t->stream, 1, err);
+static bool time_gated(const struct bench_case *bench, struct case_context *context, struct timer *t,
+                       int count, double *seconds, struct error *err) {
+    bool queued =
+        gpu_gate_close(t->gate, t->stream, gate_limit_ns, err) &&
+        gpu_clock_probe_read(t->probe, t->stream, 0, err) && gpu_event_record(t->start, t->stream, err) &&
+        bench->enqueue(context, t->stream, count, err) && gpu_event_record(t->stop, t->stream, err) &&
+        gpu_clock_probe_read(t->probe, t->stream, 1, err);
     gpu_gate_open(t->gate); /* also after a failure: the stream must come free */
     return queued && gpu_stream_wait(t->stream, err) && gpu_gate_held(t->gate, err) &&
            gpu_event_elapsed(t->start, t->stop, seconds, err);
@@ -83,8 +85,9 @@ static double value_of(const struct metric *metric, double seconds, double work)
     return metric->quantity == QUANTITY_BANDWIDTH ? work / seconds / 1e9 : seconds * 1e6;
 }
 
-static bool sample_gated(const struct bench_case *bench, const struct metric *metric, struct case_context *context,
-                         int operations, struct samples *out, js *mhz, struct error *err) {
+static bool sample_gated(const struct bench_case *bench, const struct metric *metric,
+                         struct case_context *context, int operations, struct samples *out, js *mhz,
+                         struct error *err) {
     struct timer t = {0};
     bool good = timer_make(&t, err) && warm_up(bench, context, &t, operations, err) &&
                 (bench->poison == NULL || bench->poison(context, err));
@@ -128,8 +131,10 @@ static bool check_data(const struct bench_case *bench, struct case_context *cont
         js_set(result, "verify", verification_json(&v));
     if (v.bad == 0)
         return true;
-    return FAIL(err, ERROR_VERIFY, "%llu wrong words in the %s, the first at offset %llu: expected 0x%08x, found 0x%08x",
-                (unsigned long long)v.bad, v.what, (unsigned long long)v.first_bad_offset, v.expected, v.found);
+    return FAIL(err, ERROR_VERIFY,
+                "%llu wrong words in the %s, the first at offset %llu: expected 0x%08x, found 0x%08x",
+                (unsigned long long)v.bad, v.what, (unsigned long long)v.first_bad_offset, v.expected,
+                v.found);
 }
 
 static bool set_place(struct case_context *context, js *result, struct error *err) {
@@ -159,7 +164,8 @@ static bool measure(const struct bench_case *bench, const struct metric *metric,
     if (good)
         good = metric->timing == TIMING_GATED
                    ? sample_gated(bench, metric, context, operations, &samples, mhz, err)
-                   : (bench->poison == NULL || bench->poison(context, err)) && bench->sample(context, &samples, err);
+                   : (bench->poison == NULL || bench->poison(context, err)) &&
+                         bench->sample(context, &samples, err);
     js *values = js_new_array();
     for (size_t i = 0; i < samples.count; i++)
         js_append_number(values, samples.values[i]);
@@ -188,7 +194,8 @@ js *measure_item(const js *item) {
     js *result = js_new_object();
     struct error err = {0};
     const struct bench_case *bench = bench_find(js_get_string(item, "case", ""));
-    const struct metric *metric = bench == NULL ? NULL : find_metric(bench, js_get_string(item, "metric", ""));
+    const struct metric *metric =
+        bench == NULL ? NULL : find_metric(bench, js_get_string(item, "metric", ""));
     struct case_context context = {
         .where = js_get(item, "where"),
         .attributes = js_get(item, "attributes"),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One item, measured in the process that calls: pin, prepare, warm up, time, verify. For the worker's child. */
+/* One item, measured in the process that calls: pin, prepare, warm up, time, verify. For the worker's child.
+ */
 #ifndef GPUVET_RUN_MEASURE_H
 #define GPUVET_RUN_MEASURE_H
 

@@ -52,8 +52,8 @@ static bool row_fits(const struct series_row *row, const struct instance *instan
     return strcmp(row->metric, instance->metric->name) == 0 && only_applies(row->only, instance->params);
 }
 
-/* A hidden instance (its parameter "corrupt" spoils data on purpose) runs only when a pattern says so, never by
- * way of a wildcard that was meant for its visible sisters. */
+/* A hidden instance (its parameter "corrupt" spoils data on purpose) runs only when a pattern says so, never
+ * by way of a wildcard that was meant for its visible sisters. */
 static bool asks_for_hidden(const char *pattern) {
     return strstr(pattern, "corrupt=") != NULL;
 }
@@ -78,7 +78,8 @@ static bool is_selected(const struct plan_options *options, const struct plan_it
 /* Whole-key patterns are explicit wishes: what they name runs in every round of any profile. */
 static bool is_wished(const struct plan_options *options, const struct plan_item *item) {
     for (size_t i = 0; options->cases != NULL && i < options->cases->count; i++)
-        if (strpbrk(options->cases->items[i], "@/") != NULL && pattern_selects(options->cases->items[i], item))
+        if (strpbrk(options->cases->items[i], "@/") != NULL &&
+            pattern_selects(options->cases->items[i], item))
             return true;
     return false;
 }
@@ -158,7 +159,8 @@ static bool mark_named(const struct node *node, const struct strings *names, boo
         for (size_t i = 0; i < node->gpus.count; i++)
             text_addf(&there, "%s%d (%s, %s)", i > 0 ? ", " : "", node->gpus.items[i].index,
                       node->gpus.items[i].bdf, node->gpus.items[i].uuid);
-        FAIL(err, ERROR_USAGE, "no GPU is called '%s'; %s%s", names->items[n], there.length > 0 ? "there are: " : "",
+        FAIL(err, ERROR_USAGE, "no GPU is called '%s'; %s%s", names->items[n],
+             there.length > 0 ? "there are: " : "",
              there.length > 0 ? text_string(&there) : node->gpus.reason);
         text_free(&there);
         return false;
@@ -191,7 +193,8 @@ static void keep_only(struct node *node, const bool *keep, const char *why) {
     node->gpus.count = kept;
 }
 
-bool plan_choose_gpus(struct node *node, const struct strings *choices, const char *visible, struct error *err) {
+bool plan_choose_gpus(struct node *node, const struct strings *choices, const char *visible,
+                      struct error *err) {
     bool *keep = mem_zeroed(node->gpus.count, sizeof *keep);
     bool good = true;
     if (visible != NULL) {
@@ -226,8 +229,8 @@ static void declare_series(struct plan *plan, const struct plan_options *options
         if (row->statistic[0] != '\0')
             snprintf(suffix, sizeof suffix, ".%s", row->statistic);
         struct plan_series s = {.item = at, .row = row, .primary = primary_here && !row->descriptive};
-        s.key = series_key(item->bench->name, item->bench->version, instance->metric->name, suffix, instance->where,
-                           instance->params, options->target);
+        s.key = series_key(item->bench->name, item->bench->version, instance->metric->name, suffix,
+                           instance->where, instance->params, options->target);
         plan->series = mem_grow(plan->series, plan->n_series, &room, sizeof *plan->series);
         plan->series[plan->n_series++] = s;
         plan->n_primary += s.primary ? 1 : 0;
@@ -243,7 +246,8 @@ js *plan_series_json(const struct plan *plan) {
         js *s = js_new_object();
         js_set_string(s, "key", series->key);
         js_set_string(s, "unit", quantity_unit(instance->metric->quantity));
-        js_set_string(s, "better", quantity_higher_is_better(instance->metric->quantity) ? "higher" : "lower");
+        js_set_string(s, "better",
+                      quantity_higher_is_better(instance->metric->quantity) ? "higher" : "lower");
         js_set_string(s, "statistic", series->row->statistic);
         js_set_int(s, "n", instance->samples);
         js_set_number(s, "delta_rel", series->row->delta_rel);
@@ -258,7 +262,8 @@ js *plan_series_json(const struct plan *plan) {
 static int primary_series_of(const struct plan_item *item) {
     int n = 0;
     for (const struct series_row *row = item->bench->series; row->metric != NULL; row++)
-        n += item->instance.level == LEVEL_PRIMARY && !row->descriptive && row_fits(row, &item->instance) ? 1 : 0;
+        n += item->instance.level == LEVEL_PRIMARY && !row->descriptive && row_fits(row, &item->instance) ? 1
+                                                                                                          : 0;
     return n;
 }
 
@@ -314,7 +319,8 @@ static char *unmet_need(const struct node *node, const struct bench_case *bench)
     if (wanted > node->gpus.count && node->gpus.count == 0)
         text_addf(&why, "%s", node->gpus.reason[0] != '\0' ? node->gpus.reason : "no GPU");
     else if (wanted > node->gpus.count)
-        text_addf(&why, "needs %zu GPUs, %zu %s chosen", wanted, node->gpus.count, node->gpus.count == 1 ? "is" : "are");
+        text_addf(&why, "needs %zu GPUs, %zu %s chosen", wanted, node->gpus.count,
+                  node->gpus.count == 1 ? "is" : "are");
     return why.length > 0 ? text_take(&why) : NULL;
 }
 
@@ -340,8 +346,8 @@ static void add_items(struct plan *plan, const struct node *node, const struct p
     for (size_t i = 0; i < list.count; i++) {
         struct plan_item item = {.id = (int)plan->n_items, .bench = bench, .instance = list.items[i]};
         list.items[i] = (struct instance){0};
-        item.key = series_key(bench->name, bench->version, item.instance.metric->name, "", item.instance.where,
-                              item.instance.params, options->target);
+        item.key = series_key(bench->name, bench->version, item.instance.metric->name, "",
+                              item.instance.where, item.instance.params, options->target);
         skip_unusable(node, &item.instance);
         plan->items = mem_grow(plan->items, plan->n_items, &room, sizeof *plan->items);
         plan->items[plan->n_items++] = item;
@@ -374,14 +380,16 @@ static bool check_patterns(const struct plan *plan, const struct plan_options *o
             continue;
         const char *nearest = text_nearest(pattern, names, n_names);
         if (nearest != NULL)
-            return FAIL(err, ERROR_USAGE, "no case matches '%s'; did you mean %s? 'gpuvet list' shows them all",
-                        pattern, nearest);
+            return FAIL(err, ERROR_USAGE,
+                        "no case matches '%s'; did you mean %s? 'gpuvet list' shows them all", pattern,
+                        nearest);
         return FAIL(err, ERROR_USAGE, "no case matches '%s' here; 'gpuvet list' shows what can run", pattern);
     }
     return true;
 }
 
-bool plan_make(const struct node *node, const struct plan_options *options, struct plan *out, struct error *err) {
+bool plan_make(const struct node *node, const struct plan_options *options, struct plan *out,
+               struct error *err) {
     const struct profile *profile = profile_find(options->profile);
     if (profile == NULL)
         return FAIL(err, ERROR_USAGE, "unknown profile '%s': quick, standard or thorough", options->profile);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a run will do, made from a node (live or captured) and the user's choice, before anything is measured. */
+/* What a run will do, made from a node (live or captured) and the user's choice, before anything is measured.
+ */
 #ifndef GPUVET_RUN_PLAN_H
 #define GPUVET_RUN_PLAN_H
 
@@ -32,7 +33,7 @@ struct plan_item {
     char *key;                /* of its records: without a statistic's suffix, at `target` */
     bool judged;              /* at least one of its series is primary */
     bool every_round;
-    uint64_t rounds_mask[4];  /* where not every round: bit r set = runs in round r (at most 256 rounds) */
+    uint64_t rounds_mask[4]; /* where not every round: bit r set = runs in round r (at most 256 rounds) */
 };
 
 /* A case that cannot run here at all, and why. */
@@ -60,7 +61,7 @@ struct plan {
     struct plan_series *series;
     size_t n_series;
     int n_primary;
-    int left_out;     /* primary series dropped to keep the profile's limit */
+    int left_out; /* primary series dropped to keep the profile's limit */
     bool uses_gpu;
 };
 
@@ -74,16 +75,18 @@ struct plan_options {
 
 /* Narrows node->gpus to what `choices` name (index, UUID or its beginning, BDF; each may hold several with
  * commas) and to what `visible` (the user's CUDA_VISIBLE_DEVICES, NULL: unset) lets CUDA see. */
-bool plan_choose_gpus(struct node *node, const struct strings *choices, const char *visible, struct error *err);
+bool plan_choose_gpus(struct node *node, const struct strings *choices, const char *visible,
+                      struct error *err);
 
 /* False when a pattern selects nothing (the nearest case name is offered). Release with plan_free. */
-bool plan_make(const struct node *node, const struct plan_options *options, struct plan *out, struct error *err);
+bool plan_make(const struct node *node, const struct plan_options *options, struct plan *out,
+               struct error *err);
 void plan_free(struct plan *plan);
 
 bool plan_runs_in(const struct plan_item *item, int round);
 
-/* Items of one round in the order they run: blocks in order, random inside a block, the same for every target.
- * `out` has room for n_items; returns the count. Items to be skipped come in round 0 only. */
+/* Items of one round in the order they run: blocks in order, random inside a block, the same for every
+ * target. `out` has room for n_items; returns the count. Items to be skipped come in round 0 only. */
 size_t plan_order(const struct plan *plan, int round, const struct plan_item **out);
 
 /* Predicted seconds of one round: `start_seconds` for the worker's start, the items' own, CUDA's start. */
@@ -92,9 +95,9 @@ double plan_round_seconds(const struct plan *plan, int round, double worker_seco
 /* The header's "series" array, owned. */
 js *plan_series_json(const struct plan *plan);
 
-/* Smallest relative effect that a series could show in a comparison of 3 runs before and 1 after, by its default
- * spread between runs (an estimate): max(δ, 3 × spread, z × spread × sqrt(1/3 + 1)), z for 1 % over the primary
- * family. NAN where no default is known. */
+/* Smallest relative effect that a series could show in a comparison of 3 runs before and 1 after, by its
+ * default spread between runs (an estimate): max(δ, 3 × spread, z × spread × sqrt(1/3 + 1)), z for 1 % over
+ * the primary family. NAN where no default is known. */
 double plan_smallest_effect(const struct plan *plan, const struct plan_series *series);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a worker tells of its target when asked for facts: the node as in system/node.h, and whether CUDA starts
- * there. Every part that could hang is asked in a bounded child. */
+/* What a worker tells of its target when asked for facts: the node as in system/node.h, and whether CUDA
+ * starts there. Every part that could hang is asked in a bounded child. */
 #ifndef GPUVET_RUN_PROBE_H
 #define GPUVET_RUN_PROBE_H
 
@@ -14,7 +14,7 @@
 js *probe_node(void);
 
 struct cuda_probe {
-    bool asked;       /* there are GPUs to ask about */
+    bool asked; /* there are GPUs to ask about */
     bool good;
     double seconds;   /* from nothing to a context on every GPU */
     char reason[512]; /* why not */

@@ -92,7 +92,8 @@ static js *ask_activity(struct quiet_gate *gate) {
 void quiet_judge_cpu(const struct activity_report *r, char *out, size_t size) {
     char who[80] = "";
     if (r->top_pid != 0 && r->top_share > 0.05)
-        snprintf(who, sizeof who, ", most by PID %d (%s), %.0f %% of a CPU", (int)r->top_pid, r->top_name, 100 * r->top_share);
+        snprintf(who, sizeof who, ", most by PID %d (%s), %.0f %% of a CPU", (int)r->top_pid, r->top_name,
+                 100 * r->top_share);
     out[0] = '\0';
     if (r->throttled)
         snprintf(out, size, "this cgroup's CPU quota is throttling it");
@@ -127,7 +128,8 @@ void quiet_judge_gpus(const js *activity, bool own_round, struct text *out) {
             int64_t pid = js_get_int(js_at(processes, i), "pid", -1);
             char name[64];
             process_name(pid, name, sizeof name);
-            text_addf(out, "%sGPU %zu is used by PID %lld%s", out->length > 0 ? "; " : "", g, (long long)pid, name);
+            text_addf(out, "%sGPU %zu is used by PID %lld%s", out->length > 0 ? "; " : "", g, (long long)pid,
+                      name);
         }
         if (js_length(processes) > 0)
             continue;
@@ -179,7 +181,8 @@ static void look(struct quiet_gate *gate) {
     gate->own_round = false;
     if (gpus.length > 0) {
         size_t used = strlen(gate->busy);
-        snprintf(gate->busy + used, sizeof gate->busy - used, "%s%s", used > 0 ? "; " : "", text_string(&gpus));
+        snprintf(gate->busy + used, sizeof gate->busy - used, "%s%s", used > 0 ? "; " : "",
+                 text_string(&gpus));
     }
     text_free(&gpus);
     js_free(answer);
@@ -192,8 +195,8 @@ static bool rest(struct interrupt *interrupt, int64_t ns) {
     return !interrupt_came(interrupt);
 }
 
-bool quiet_wait(struct quiet_gate *gate, struct interrupt *interrupt, void (*on_wait)(void *, const char *), void *state,
-                struct error *err) {
+bool quiet_wait(struct quiet_gate *gate, struct interrupt *interrupt, void (*on_wait)(void *, const char *),
+                void *state, struct error *err) {
     struct clock clock = clock_real();
     int64_t end = clock_now(&clock) + gate->wait_ns;
     if (!gate->have_last) {
@@ -205,8 +208,10 @@ bool quiet_wait(struct quiet_gate *gate, struct interrupt *interrupt, void (*on_
     bool told = false;
     while (gate->busy[0] != '\0' && !gate->allow_busy) {
         if (clock_now(&clock) >= end)
-            return FAIL(err, ERROR_BUSY, "the node is not quiet: %s; stop it, wait longer (--wait-quiet S), or accept it (--allow-busy)",
-                        gate->busy);
+            return FAIL(
+                err, ERROR_BUSY,
+                "the node is not quiet: %s; stop it, wait longer (--wait-quiet S), or accept it (--allow-busy)",
+                gate->busy);
         if (!told && on_wait != NULL)
             on_wait(state, gate->busy);
         told = true;

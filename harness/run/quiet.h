@@ -15,23 +15,25 @@ struct quiet_gate {
     bool allow_busy;
     int64_t wait_ns; /* how long to wait for quiet */
     struct spawned keeper;
-    struct text answers; /* of the keeper, not yet read as lines */
+    struct text answers;     /* of the keeper, not yet read as lines */
     char keeper_reason[200]; /* why GPU activity cannot be asked; "": it can, or no GPU is used */
     struct activity last;    /* at the end of the last round, or of the last look */
     bool have_last;
-    bool own_round;          /* since then our own round ran: a GPU's utilisation would be ours */
-    int64_t ended_cpu_ns;    /* CPU time of our ended children then */
-    char busy[400];          /* what the last look found; "": quiet */
+    bool own_round;       /* since then our own round ran: a GPU's utilisation would be ours */
+    int64_t ended_cpu_ns; /* CPU time of our ended children then */
+    char busy[400];       /* what the last look found; "": quiet */
 };
 
-/* Starts the keeper when GPUs are used. Never fails: a keeper that does not start is remarked in keeper_reason. */
+/* Starts the keeper when GPUs are used. Never fails: a keeper that does not start is remarked in
+ * keeper_reason. */
 void quiet_open(struct quiet_gate *gate, bool allow_busy, int64_t wait_ns, bool uses_gpus);
 void quiet_close(struct quiet_gate *gate);
 
-/* Waits until the node is quiet. True: quiet, or busy but allowed (then `gate->busy` is not empty and samples are
- * to be flagged). False: ERROR_BUSY naming who, or ERROR_INTERRUPTED. `on_wait` (may be NULL) is told why. */
-bool quiet_wait(struct quiet_gate *gate, struct interrupt *interrupt, void (*on_wait)(void *, const char *), void *state,
-                struct error *err);
+/* Waits until the node is quiet. True: quiet, or busy but allowed (then `gate->busy` is not empty and samples
+ * are to be flagged). False: ERROR_BUSY naming who, or ERROR_INTERRUPTED. `on_wait` (may be NULL) is told
+ * why. */
+bool quiet_wait(struct quiet_gate *gate, struct interrupt *interrupt, void (*on_wait)(void *, const char *),
+                void *state, struct error *err);
 
 /* Marks the start of a time in which only we should run: what others use from here on is judged by the next
  * quiet_wait without waiting, as our own use is known. */

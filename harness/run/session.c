@@ -54,8 +54,8 @@ static const char *last_words(struct session *s) {
 enum wait_outcome { WAIT_MESSAGE, WAIT_TIMEOUT, WAIT_ENDED, WAIT_BROKEN, WAIT_INTERRUPTED };
 
 /* Waits for one message until `end` (monotonic ns). */
-static enum wait_outcome next_message(struct session *s, int64_t end, struct interrupt *interrupt, js **message,
-                                      struct error *err) {
+static enum wait_outcome next_message(struct session *s, int64_t end, struct interrupt *interrupt,
+                                      js **message, struct error *err) {
     struct clock clock = clock_real();
     for (;;) {
         *message = channel_next(&s->channel, err);
@@ -171,7 +171,8 @@ static bool send_beat(struct session *s, struct error *err) {
 }
 
 /* How the wait for an item ended, when not with "done". */
-static void judge_loss(struct session *s, enum wait_outcome got, const struct error *err, struct item_answer *answer) {
+static void judge_loss(struct session *s, enum wait_outcome got, const struct error *err,
+                       struct item_answer *answer) {
     char text[1024];
     int status = 0;
     if (got == WAIT_INTERRUPTED) {
@@ -195,7 +196,8 @@ bool session_run(struct session *s, js *item, struct interrupt *interrupt, struc
     int64_t id = js_get_int(item, "id", -1);
     *answer = (struct item_answer){0};
     enum wait_outcome got = channel_send(&s->channel, item, send_limit_ns, &err) ? WAIT_MESSAGE : WAIT_ENDED;
-    int64_t end = clock_now(&clock) + js_get_int(item, "deadline_ms", 0) * NS_PER_MS + verdict_grace_ns + 5 * NS_PER_S;
+    int64_t end =
+        clock_now(&clock) + js_get_int(item, "deadline_ms", 0) * NS_PER_MS + verdict_grace_ns + 5 * NS_PER_S;
     int64_t heard = clock_now(&clock);
     while (got == WAIT_MESSAGE) {
         js *message = NULL;

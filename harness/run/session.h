@@ -33,9 +33,9 @@ void item_answer_free(struct item_answer *answer);
 bool session_open(struct session *s, const struct target *target, bool facts, struct interrupt *interrupt,
                   struct error *err);
 
-/* Sends `item` and waits for its end. True when the session can go on (whatever became of the item); false when
- * it is of no more use: it was ended, and `answer` says what that means for the item. An interrupt gives outcome
- * "error", reason "interrupted". */
+/* Sends `item` and waits for its end. True when the session can go on (whatever became of the item); false
+ * when it is of no more use: it was ended, and `answer` says what that means for the item. An interrupt gives
+ * outcome "error", reason "interrupted". */
 bool session_run(struct session *s, js *item, struct interrupt *interrupt, struct item_answer *answer);
 
 /* Says bye and waits; kills what does not end. */

@@ -36,7 +36,8 @@ js *simulate_item(const js *item) {
     const char *key = js_get_string(how, "key", "");
     uint64_t base_state = hash_text(key);
     double limit = js_get_number(how, "limit", NAN);
-    double base = isfinite(limit) ? limit * (0.85 + 0.1 * uniform(&base_state)) : 2 + 20 * uniform(&base_state);
+    double base =
+        isfinite(limit) ? limit * (0.85 + 0.1 * uniform(&base_state)) : 2 + 20 * uniform(&base_state);
     base *= js_get_number(how, "effect", 1);
 
     double sigma = js_get_number(how, "sigma", 0.003);

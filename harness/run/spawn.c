@@ -61,7 +61,8 @@ bool spawn(const struct strings *argv, struct spawned *out, struct error *err) {
     if (failed != 0) {
         close_all((int[]){ends[1], ends[2], ends[4]}, 3);
         out->pid = 0;
-        return FAIL_NATIVE(err, ERROR_SYSTEM, failed, "cannot start %s: %s", argv->items[0], strerror(failed));
+        return FAIL_NATIVE(err, ERROR_SYSTEM, failed, "cannot start %s: %s", argv->items[0],
+                           strerror(failed));
     }
     out->to = ends[1];
     out->from = ends[2];
@@ -114,7 +115,8 @@ bool interrupt_open(struct interrupt *interrupt, struct error *err) {
 
 bool interrupt_came(struct interrupt *interrupt) {
     struct signalfd_siginfo info;
-    if (interrupt->signal == 0 && interrupt->fd >= 0 && read(interrupt->fd, &info, sizeof info) == sizeof info)
+    if (interrupt->signal == 0 && interrupt->fd >= 0 &&
+        read(interrupt->fd, &info, sizeof info) == sizeof info)
         interrupt->signal = (int)info.ssi_signo;
     return interrupt->signal != 0;
 }

@@ -12,7 +12,7 @@
 #include <sys/types.h>
 
 struct spawned {
-    pid_t pid; /* 0: none */
+    pid_t pid;            /* 0: none */
     int to, from, errors; /* owned: its stdin, stdout, stderr; -1 closed */
 };
 

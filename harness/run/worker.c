@@ -106,8 +106,8 @@ static bool on_deadline(struct supervisor *s, struct error *err) {
     struct text reason = {0};
     int status = 0;
     keep_output(s);
-    text_addf(&reason, "no end within %lld ms while running %s", (long long)js_get_int(s->item, "deadline_ms", 0),
-              js_get_string(s->item, "case", "?"));
+    text_addf(&reason, "no end within %lld ms while running %s",
+              (long long)js_get_int(s->item, "deadline_ms", 0), js_get_string(s->item, "case", "?"));
     if (!child_end(&s->child, reap_limit_ns, &status)) {
         text_add(&reason, "; its process cannot be killed");
         if (gpu != NULL) {
@@ -130,7 +130,8 @@ static bool on_child_death(struct supervisor *s, struct error *err) {
     if (s->item == NULL)
         return true; /* between items: a sticky error made it end itself */
     struct text reason = {0};
-    text_addf(&reason, "the measuring process %s while running %s", fate, js_get_string(s->item, "case", "?"));
+    text_addf(&reason, "the measuring process %s while running %s", fate,
+              js_get_string(s->item, "case", "?"));
     bool good = finish_with(s, "error", text_string(&reason), NULL, err);
     text_free(&reason);
     return good;
@@ -149,7 +150,8 @@ static bool start_item(struct supervisor *s, js *item, struct error *err) {
     s->deadline = clock_now(&s->clock) + js_get_int(item, "deadline_ms", 60000) * NS_PER_MS;
     const char *gpu = js_get_string(js_get(item, "where"), "gpu", "");
     if (strings_contain(&s->wedged, gpu))
-        return finish_with(s, "skip", "the GPU is wedged: a process that hung on it cannot be killed", NULL, err);
+        return finish_with(s, "skip", "the GPU is wedged: a process that hung on it cannot be killed", NULL,
+                           err);
     const js *env = js_get(item, "env");
     int status = 0;
     if (s->child.pid != 0 && !js_equal(env, s->child.env))
@@ -187,14 +189,15 @@ static bool from_child(struct supervisor *s, js *message, struct error *err) {
         bool good = finish_item(s, message, err);
         int status = 0;
         if (js_get_bool(message, "sticky", false))
-            child_end(&s->child, reap_limit_ns, &status); /* CUDA is broken in it: the next item gets a fresh one */
+            child_end(&s->child, reap_limit_ns,
+                      &status); /* CUDA is broken in it: the next item gets a fresh one */
         return good;
     }
     return say(s, message, err);
 }
 
-static bool pump(struct supervisor *s, struct channel *channel, bool (*handle)(struct supervisor *, js *, struct error *),
-                 struct error *err) {
+static bool pump(struct supervisor *s, struct channel *channel,
+                 bool (*handle)(struct supervisor *, js *, struct error *), struct error *err) {
     js *message;
     while ((message = channel_next(channel, err)) != NULL) {
         bool good = handle(s, message, err);

@@ -8,8 +8,8 @@
 
 enum { WORKER_PROTOCOL = 1 };
 
-/* Serves until the coordinator says bye, closes stdin or falls silent. `facts`: the hello carries the node and
- * whether CUDA starts. Returns the exit status: 0 after bye, 1 otherwise. */
+/* Serves until the coordinator says bye, closes stdin or falls silent. `facts`: the hello carries the node
+ * and whether CUDA starts. Returns the exit status: 0 after bye, 1 otherwise. */
 int worker_main(bool facts);
 
 #endif

@@ -37,8 +37,9 @@ static bool read_cpu(const char *root, struct activity *out, struct error *err) 
     int64_t t[8] = {0}; /* user nice system idle iowait irq softirq steal */
     const char *stat = slurp(root, "/proc/stat", STAT_FILE, &text);
     int n = stat == NULL ? 0
-                         : sscanf(stat, "cpu %" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNd64
-                                        " %" SCNd64,
+                         : sscanf(stat,
+                                  "cpu %" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNd64
+                                  " %" SCNd64 " %" SCNd64,
                                   &t[0], &t[1], &t[2], &t[3], &t[4], &t[5], &t[6], &t[7]);
     text_free(&text);
     if (n < 4)
@@ -108,7 +109,8 @@ static int64_t read_quota(const char *root) {
     if (lines == NULL)
         return -1;
     int64_t v1 = read_throttled(root, "/sys/fs/cgroup/cpu", "cpu", lines, "throttled_time", 1);
-    int64_t v2 = v1 >= 0 ? v1 : read_throttled(root, "/sys/fs/cgroup", NULL, lines, "throttled_usec", NS_PER_US);
+    int64_t v2 =
+        v1 >= 0 ? v1 : read_throttled(root, "/sys/fs/cgroup", NULL, lines, "throttled_usec", NS_PER_US);
     text_free(&text);
     return v2;
 }
@@ -122,7 +124,8 @@ static bool parse_process(const char *stat, struct activity_process *out) {
     int64_t system = 0;
     if (open == NULL || close == NULL || close < open)
         return false;
-    if (sscanf(close + 1, " %*c %ld %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNd64 " %" SCNd64, &parent, &user, &system) != 3)
+    if (sscanf(close + 1, " %*c %ld %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNd64 " %" SCNd64, &parent, &user,
+               &system) != 3)
         return false;
     size_t n = (size_t)(close - open - 1);
     char *name = mem_copy_bytes(open + 1, n);
@@ -207,8 +210,8 @@ static double pressure_share(int64_t from, int64_t to, double seconds) {
     return from < 0 || to < 0 || !(seconds > 0) ? NAN : (double)(to - from) / 1e6 / seconds;
 }
 
-void activity_between(const struct activity *from, const struct activity *to, pid_t self, int64_t own_ended_ns,
-                      struct activity_report *out) {
+void activity_between(const struct activity *from, const struct activity *to, pid_t self,
+                      int64_t own_ended_ns, struct activity_report *out) {
     *out = (struct activity_report){.seconds = (double)(to->at_ns - from->at_ns) / 1e9};
     int64_t own = own_ended_ns;
     int64_t top = 0;

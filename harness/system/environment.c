@@ -99,9 +99,12 @@ static void project_pci_device(const struct pci_facts *d, js *stable, js *moving
         js *to;
     } numbers[] = {
         {"link_gen", &d->link_gen, moving}, /* falls while a GPU idles, and its bridges' with it */
-        {"link_width", &d->link_width, stable},   {"link_gen_max", &d->link_gen_max, stable},
-        {"link_width_max", &d->link_width_max, stable}, {"mps", &d->mps, stable},
-        {"mrrs", &d->mrrs, stable},               {"numa_node", &d->numa_node, stable},
+        {"link_width", &d->link_width, stable},
+        {"link_gen_max", &d->link_gen_max, stable},
+        {"link_width_max", &d->link_width_max, stable},
+        {"mps", &d->mps, stable},
+        {"mrrs", &d->mrrs, stable},
+        {"numa_node", &d->numa_node, stable},
     };
     char key[64];
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {

@@ -74,9 +74,17 @@ static void free_facts(struct fact *const *list, size_t count) {
 }
 
 static void free_cpu(struct cpu_facts *cpu) {
-    struct fact *const all[] = {
-        &cpu->model,    &cpu->microcode, &cpu->smt,   &cpu->mitigations, &cpu->scaling_driver, &cpu->amd_pstate_status,
-        &cpu->governor, &cpu->epp,       &cpu->boost, &cpu->online,      &cpu->allowed};
+    struct fact *const all[] = {&cpu->model,
+                                &cpu->microcode,
+                                &cpu->smt,
+                                &cpu->mitigations,
+                                &cpu->scaling_driver,
+                                &cpu->amd_pstate_status,
+                                &cpu->governor,
+                                &cpu->epp,
+                                &cpu->boost,
+                                &cpu->online,
+                                &cpu->allowed};
     free_facts(all, sizeof all / sizeof *all);
 }
 
@@ -91,10 +99,10 @@ static void free_idle(struct idle_facts *idle) {
 }
 
 static void free_kernel(struct kernel_facts *k) {
-    struct fact *const all[] = {&k->release,      &k->version,   &k->preempt, &k->preempt_mode, &k->clocksource,
-                                &k->thp,          &k->thp_defrag, &k->hugepages, &k->iommu_mode, &k->bios_version,
-                                &k->bios_date,    &k->board,     &k->boot_id, &k->machine_id,   &k->hypervisor,
-                                &k->container,    &k->load};
+    struct fact *const all[] = {
+        &k->release,    &k->version,    &k->preempt,    &k->preempt_mode, &k->clocksource, &k->thp,
+        &k->thp_defrag, &k->hugepages,  &k->iommu_mode, &k->bios_version, &k->bios_date,   &k->board,
+        &k->boot_id,    &k->machine_id, &k->hypervisor, &k->container,    &k->load};
     free_facts(all, sizeof all / sizeof *all);
     settings_free(&k->cmdline);
     settings_free(&k->sysctl);
@@ -133,8 +141,9 @@ void facts_free(struct facts *facts) {
                                     &facts->libraries[i].sha256};
         free_facts(all, 3);
     }
-    struct fact *const rest[] = {&facts->gpu_irq_affinity, &facts->cgroup.cpuset, &facts->cgroup.cpu_max,
-                                 &facts->limits.nofile,    &facts->limits.memlock, &facts->limits.address_space};
+    struct fact *const rest[] = {&facts->gpu_irq_affinity, &facts->cgroup.cpuset,
+                                 &facts->cgroup.cpu_max,   &facts->limits.nofile,
+                                 &facts->limits.memlock,   &facts->limits.address_space};
     free_facts(rest, sizeof rest / sizeof *rest);
     settings_free(&facts->variables);
     free(facts);

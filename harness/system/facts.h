@@ -16,8 +16,8 @@
 #define FACT_NEEDS_ROOT "needs root"
 #define FACT_UNKNOWN "unknown"
 
-/* One fact that may be unknown: `value` NULL with the reason in `why` ("needs root", "unknown"; NULL: it is not
- * there). `value` is owned by the struct facts it is in. */
+/* One fact that may be unknown: `value` NULL with the reason in `why` ("needs root", "unknown"; NULL: it is
+ * not there). `value` is owned by the struct facts it is in. */
 struct fact {
     char *value;
     const char *why; /* static text */
@@ -102,8 +102,8 @@ struct pci_facts {
     struct fact driver;
     struct fact_number numa_node; /* -1 known: the firmware does not say */
     struct fact_number link_gen, link_width, link_gen_max, link_width_max;
-    struct fact_number mps, mrrs;   /* bytes */
-    struct fact_number acs_control; /* the control word */
+    struct fact_number mps, mrrs;    /* bytes */
+    struct fact_number acs_control;  /* the control word */
     struct fact_number aspm_control; /* Link Control bits 0 and 1 */
     struct fact acs, aspm;           /* in words: "SrcValid+ReqRedir", "off", "none" (no capability) */
 };
@@ -149,7 +149,7 @@ struct facts {
 
 /* Where facts come from. */
 struct source {
-    char *root;          /* "" live (so that root + "/proc" is a path), DIR/root for a capture */
+    char *root; /* "" live (so that root + "/proc" is a path), DIR/root for a capture */
     bool live;
     js *probes;          /* a capture's probes.json; NULL live */
     char *topology;      /* a capture's topology.xml; NULL: none */
@@ -158,8 +158,8 @@ struct source {
     bool hash_libraries; /* also read whole libraries for their sha256: seconds, so off at first */
 };
 bool source_live(struct source *out, struct error *err);
-/* Reads gpuvet.capture/1 as far as these facts go. Hostile input: every path is resolved as if DIR/root were /
- * (links included), odd file types, depth over 64, over 200,000 entries or 512 MiB are refused. */
+/* Reads gpuvet.capture/1 as far as these facts go. Hostile input: every path is resolved as if DIR/root were
+ * / (links included), odd file types, depth over 64, over 200,000 entries or 512 MiB are refused. */
 bool source_capture(const char *dir, struct source *out, struct error *err);
 void source_free(struct source *source);
 
@@ -168,7 +168,8 @@ void facts_free(struct facts *facts);
 /* Flat projection: stable keys to `stable`, what moves by itself to `moving`. Both are JSON objects. */
 void facts_environment(const struct facts *facts, js *stable, js *moving);
 
-/* Facts, topology and (from a capture) GPUs together. Live, `gpus` are added by the caller (gpu/ reads them). */
+/* Facts, topology and (from a capture) GPUs together. Live, `gpus` are added by the caller (gpu/ reads them).
+ */
 bool node_read(const struct source *source, struct node *out, struct error *err);
 
 #endif

@@ -58,11 +58,21 @@ void read_cmdline(const struct source *source, struct settings *out) {
 
 static void read_sysctls(const struct source *source, struct settings *out) {
     static const char *const keys[] = {
-        "kernel.numa_balancing",    "kernel.timer_migration",     "kernel.nmi_watchdog",
-        "kernel.perf_event_paranoid", "kernel.sched_autogroup_enabled", "kernel.sched_rt_runtime_us",
-        "kernel.yama.ptrace_scope", "kernel.randomize_va_space",  "vm.swappiness",
-        "vm.zone_reclaim_mode",     "vm.overcommit_memory",       "vm.compaction_proactiveness",
-        "vm.max_map_count",         "vm.nr_hugepages",            "vm.stat_interval",
+        "kernel.numa_balancing",
+        "kernel.timer_migration",
+        "kernel.nmi_watchdog",
+        "kernel.perf_event_paranoid",
+        "kernel.sched_autogroup_enabled",
+        "kernel.sched_rt_runtime_us",
+        "kernel.yama.ptrace_scope",
+        "kernel.randomize_va_space",
+        "vm.swappiness",
+        "vm.zone_reclaim_mode",
+        "vm.overcommit_memory",
+        "vm.compaction_proactiveness",
+        "vm.max_map_count",
+        "vm.nr_hugepages",
+        "vm.stat_interval",
     };
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         char path[96];
@@ -140,7 +150,8 @@ static struct fact hugepages(const struct source *source) {
         struct fact_number count =
             look_number(source, "/sys/kernel/mm/hugepages/%.64s/nr_hugepages", sizes.items[i]);
         if (text_starts(sizes.items[i], "hugepages-") && count.known && count.value > 0)
-            text_addf(&all, "%s%.32s:%lld", all.length > 0 ? "," : "", sizes.items[i] + 10, (long long)count.value);
+            text_addf(&all, "%s%.32s:%lld", all.length > 0 ? "," : "", sizes.items[i] + 10,
+                      (long long)count.value);
     }
     struct fact out = {0};
     if (known)
@@ -208,9 +219,12 @@ static const char *guest_by_vendor(const char *vendor, const char *product) {
     static const struct {
         const char *word, *name;
     } known[] = {
-        {"QEMU", "kvm"},      {"KVM", "kvm"},          {"VMware", "vmware"},       {"Xen", "xen"},
-        {"innotek", "virtualbox"}, {"Microsoft", "hyperv"}, {"Amazon EC2", "amazon"},   {"Google", "google"},
-        {"OpenStack", "kvm"}, {"Parallels", "parallels"}, {"Bochs", "bochs"},
+        {"QEMU", "kvm"},           {"KVM", "kvm"},
+        {"VMware", "vmware"},      {"Xen", "xen"},
+        {"innotek", "virtualbox"}, {"Microsoft", "hyperv"},
+        {"Amazon EC2", "amazon"},  {"Google", "google"},
+        {"OpenStack", "kvm"},      {"Parallels", "parallels"},
+        {"Bochs", "bochs"},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strstr(vendor, known[i].word) != NULL || strstr(product, known[i].word) != NULL)

@@ -25,7 +25,8 @@ static unsigned long dword(const struct config *c, size_t at) {
     return word(c, at) | (unsigned long)word(c, at + 2) << 16;
 }
 
-/* Offset of a capability (PCI Local Bus 3.0, 6.7), 0: none. Chains may loop: 48 steps are all there is room for. */
+/* Offset of a capability (PCI Local Bus 3.0, 6.7), 0: none. Chains may loop: 48 steps are all there is room
+ * for. */
 static size_t capability(const struct config *c, unsigned id) {
     size_t at = c->length > 0x34 && (word(c, 6) & 0x10) != 0 ? c->bytes[0x34] & 0xfcU : 0;
     for (int i = 0; i < 48 && at >= 0x40 && at + 2 <= c->length; i++) {
@@ -82,7 +83,8 @@ static void read_link(const struct source *source, struct pci_facts *out) {
 }
 
 static struct fact acs_words(unsigned control) {
-    static const char *const bits[] = {"SrcValid", "TransBlk", "ReqRedir", "CmpltRedir", "UpstreamFwd", "EgressCtrl", "DirectTrans"};
+    static const char *const bits[] = {"SrcValid",    "TransBlk",   "ReqRedir",   "CmpltRedir",
+                                       "UpstreamFwd", "EgressCtrl", "DirectTrans"};
     struct text words = {0};
     for (size_t i = 0; i < sizeof bits / sizeof *bits; i++)
         if ((control >> i & 1) != 0)
@@ -152,7 +154,8 @@ static struct pci_facts *find(struct facts *facts, const char *bdf) {
     return NULL;
 }
 
-static void add_device(const struct source *source, struct facts *facts, const char *bdf, const char *parent, bool gpu) {
+static void add_device(const struct source *source, struct facts *facts, const char *bdf, const char *parent,
+                       bool gpu) {
     if (find(facts, bdf) != NULL || facts->n_pci >= MAX_DEVICES)
         return;
     facts->pci = mem_resize(facts->pci, facts->n_pci + 1, sizeof *facts->pci);
@@ -175,7 +178,8 @@ static void add_device(const struct source *source, struct facts *facts, const c
     read_config(source, d);
 }
 
-/* sysfs links a device to ../../../devices/pci0000:00/0000:00:01.1/0000:01:00.0: its bridges are the names above. */
+/* sysfs links a device to ../../../devices/pci0000:00/0000:00:01.1/0000:01:00.0: its bridges are the names
+ * above. */
 static void add_path(const struct source *source, struct facts *facts, const char *gpu) {
     struct text path = {0};
     struct strings names = {0};

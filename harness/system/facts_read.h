@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The readers of struct facts, one file a family, and what they share. Each fills its part of a zeroed struct;
- * none fails: what it cannot read stays unknown. */
+/* The readers of struct facts, one file a family, and what they share. Each fills its part of a zeroed
+ * struct; none fails: what it cannot read stays unknown. */
 #ifndef GPUVET_SYSTEM_FACTS_READ_H
 #define GPUVET_SYSTEM_FACTS_READ_H
 

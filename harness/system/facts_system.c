@@ -64,7 +64,8 @@ void read_memory(const struct source *source, struct memory_facts *out) {
     if (look_list(source, "/sys/devices/system/node", &names))
         for (size_t i = 0; i < names.count && out->n_nodes < MAX_NODES; i++) {
             int64_t index = 0;
-            if (text_starts(names.items[i], "node") && text_to_int(names.items[i] + 4, &index) && index >= 0 && index < 65536)
+            if (text_starts(names.items[i], "node") && text_to_int(names.items[i] + 4, &index) &&
+                index >= 0 && index < 65536)
                 read_node(source, (int)index, out);
         }
     if (look_bytes(source, "/proc/meminfo", LOOK_LARGE, &text)) {
@@ -79,7 +80,8 @@ void read_memory(const struct source *source, struct memory_facts *out) {
 /* ---- modules and device majors ---- */
 
 void read_modules(const struct source *source, struct facts *out) {
-    static const char *const wanted[] = {"nvidia", "nvidia_uvm", "nvidia_modeset", "nvidia_drm", "nvidia_peermem", "vfio_pci", "nouveau"};
+    static const char *const wanted[] = {"nvidia",         "nvidia_uvm", "nvidia_modeset", "nvidia_drm",
+                                         "nvidia_peermem", "vfio_pci",   "nouveau"};
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         struct text path = {0};
         struct strings parameters = {0};
@@ -123,14 +125,20 @@ void read_chrdevs(const struct source *source, struct facts *out) {
 static const struct {
     const char *name, *file;
 } libraries[N_LIBRARIES] = {
-    {"cuda", "libcuda.so.1"},       {"nvml", "libnvidia-ml.so.1"},      {"nccl", "libnccl.so.2"},
+    {"cuda", "libcuda.so.1"},          {"nvml", "libnvidia-ml.so.1"},       {"nccl", "libnccl.so.2"},
     {"cublasLt", "libcublasLt.so.13"}, {"cublasLt12", "libcublasLt.so.12"},
 };
 
 /* Where the loader looks: LD_LIBRARY_PATH, the folders of ld.so.conf.d, the usual ones. */
 static void library_folders(const struct source *source, struct strings *out) {
-    static const char *const usual[] = {"/usr/local/nvidia/lib64", "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu",
-                                        "/lib64", "/usr/lib64", "/lib", "/usr/lib", "/usr/local/cuda/lib64"};
+    static const char *const usual[] = {"/usr/local/nvidia/lib64",
+                                        "/lib/x86_64-linux-gnu",
+                                        "/usr/lib/x86_64-linux-gnu",
+                                        "/lib64",
+                                        "/usr/lib64",
+                                        "/lib",
+                                        "/usr/lib",
+                                        "/usr/local/cuda/lib64"};
     const char *path = source->live ? getenv("LD_LIBRARY_PATH") : NULL;
     struct strings files = {0};
     if (path != NULL)
@@ -286,7 +294,8 @@ void read_limits(const struct source *source, struct limit_facts *out) {
 
 /* By allow-list: variables may hold secrets. */
 static bool is_allowed(const char *name) {
-    static const char *const prefixes[] = {"CUDA_", "NCCL_", "NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES", "LD_LIBRARY_PATH"};
+    static const char *const prefixes[] = {"CUDA_", "NCCL_", "NVIDIA_VISIBLE_DEVICES",
+                                           "NVIDIA_DRIVER_CAPABILITIES", "LD_LIBRARY_PATH"};
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
         if (text_starts(name, prefixes[i]))
             return true;

@@ -23,7 +23,7 @@ struct gpu_info {
     int memory_bus_bits;
     int mem_clock_max_mhz, sm_clock_max_mhz;
     int pcie_gen_max, pcie_width_max;
-    bool mig;          /* MIG is on: a skip with that reason */
+    bool mig;           /* MIG is on: a skip with that reason */
     char unusable[160]; /* why CUDA cannot use it; "": usable as far as is known */
 };
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Looking at files below a source's root: live it is "/", in a capture every path is resolved as if DIR/root
- * were "/", links and ".." included. Nothing here blocks on an odd file: only regular files are read, and at most
- * so many bytes of them. Paths begin with '/'. What cannot be had is NULL, false or empty with errno set. */
+ * were "/", links and ".." included. Nothing here blocks on an odd file: only regular files are read, and at
+ * most so many bytes of them. Paths begin with '/'. What cannot be had is NULL, false or empty with errno
+ * set. */
 #ifndef GPUVET_SYSTEM_LOOK_H
 #define GPUVET_SYSTEM_LOOK_H
 
@@ -39,8 +40,8 @@ bool look_exists(const struct source *source, const char *path);
  * kernels without openat2. With `follow` false a link at the end is not followed. -1 with errno. */
 int look_walk(int root_fd, const char *path, bool follow);
 
-/* The value in the first line "name: value" of `text`, without white space around. NULL: no such line. Release
- * with free. */
+/* The value in the first line "name: value" of `text`, without white space around. NULL: no such line.
+ * Release with free. */
 char *look_field(const char *text, const char *name);
 
 /* The bracketed word of "always [madvise] never"; the text itself when there is no bracket. In place. */

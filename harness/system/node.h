@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One machine (or container) as a plan needs it: its flat environment, its GPUs, its topology. It comes from a
- * worker's hello (live, host and containers alike) or from a capture, so that planning never knows which. */
+/* One machine (or container) as a plan needs it: its flat environment, its GPUs, its topology. It comes from
+ * a worker's hello (live, host and containers alike) or from a capture, so that planning never knows which.
+ */
 #ifndef GPUVET_SYSTEM_NODE_H
 #define GPUVET_SYSTEM_NODE_H
 

@@ -13,8 +13,8 @@
 
 enum { PAGES_ASKED = 256 };
 
-/* The set a process was started with, kept from before the first pin: read from the process's first thread would
- * be too late. */
+/* The set a process was started with, kept from before the first pin: read from the process's first thread
+ * would be too late. */
 static cpu_set_t *started_with(void) {
     static cpu_set_t set;
     static bool known;
@@ -80,7 +80,8 @@ static void find_pages(struct host_buffer *buffer) {
         buffer->on_node = (double)as_asked / (double)n;
 }
 
-/* True when the policy was set, or cannot be set here at all (no NUMA, or forbidden): the page check tells. */
+/* True when the policy was set, or cannot be set here at all (no NUMA, or forbidden): the page check tells.
+ */
 static bool bind_to_node(struct host_buffer *buffer, struct error *err) {
     enum { BITS = 8 * sizeof(unsigned long), WORDS = 16 };
     unsigned long mask[WORDS] = {0};
@@ -89,7 +90,8 @@ static bool bind_to_node(struct host_buffer *buffer, struct error *err) {
     if (buffer->os_node >= WORDS * (int)BITS)
         return FAIL(err, ERROR_SYSTEM, "NUMA node %d is out of range", buffer->os_node);
     mask[(size_t)buffer->os_node / BITS] = 1UL << ((size_t)buffer->os_node % BITS);
-    if (mbind(buffer->data, buffer->bytes, MPOL_BIND, mask, WORDS * BITS, 0) == 0 || errno == EPERM || errno == ENOSYS)
+    if (mbind(buffer->data, buffer->bytes, MPOL_BIND, mask, WORDS * BITS, 0) == 0 || errno == EPERM ||
+        errno == ENOSYS)
         return true;
     return FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot bind memory to NUMA node %d: %s", buffer->os_node,
                        strerror(errno));
@@ -100,7 +102,8 @@ bool host_buffer_make(size_t bytes, int os_node, struct host_buffer *out, struct
     out->data = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (out->data == MAP_FAILED) {
         out->data = NULL;
-        return FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot get %zu MiB of memory: %s", bytes >> 20, strerror(errno));
+        return FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot get %zu MiB of memory: %s", bytes >> 20,
+                           strerror(errno));
     }
     madvise(out->data, bytes, MADV_HUGEPAGE); /* fewer faults while touching; no matter if refused */
     if (!bind_to_node(out, err)) {

@@ -22,9 +22,9 @@ bool pin_release(struct error *err);
 struct host_buffer {
     void *data;
     size_t bytes;
-    int os_node;      /* asked for; -1 none */
-    int found_node;   /* where the pages are; -1 unknown (the kernel does not say), -2 on several nodes */
-    double on_node;   /* share of the sampled pages on os_node; 1 where os_node is -1 */
+    int os_node;    /* asked for; -1 none */
+    int found_node; /* where the pages are; -1 unknown (the kernel does not say), -2 on several nodes */
+    double on_node; /* share of the sampled pages on os_node; 1 where os_node is -1 */
 };
 bool host_buffer_make(size_t bytes, int os_node, struct host_buffer *out, struct error *err);
 void host_buffer_free(struct host_buffer *buffer);

@@ -12,7 +12,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MAX_DEPTH = 64, MAX_ENTRIES = 200000, MAX_MANIFEST = 1 << 16, MAX_PROBES = 16 << 20, MAX_TOPOLOGY = 4 << 20 };
+enum {
+    MAX_DEPTH = 64,
+    MAX_ENTRIES = 200000,
+    MAX_MANIFEST = 1 << 16,
+    MAX_PROBES = 16 << 20,
+    MAX_TOPOLOGY = 4 << 20
+};
 static const long long max_bytes = 512LL << 20;
 
 bool source_live(struct source *out, struct error *err) {
@@ -43,14 +49,16 @@ static bool survey_folder(struct survey *survey, int fd, int depth, struct error
 static bool survey_entry(struct survey *survey, int parent, const char *name, int depth, struct error *err) {
     struct stat st;
     if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
-        return FAIL_NATIVE(err, ERROR_SYSTEM, errno, "capture %s: cannot look at %s: %s", survey->dir, name, strerror(errno));
+        return FAIL_NATIVE(err, ERROR_SYSTEM, errno, "capture %s: cannot look at %s: %s", survey->dir, name,
+                           strerror(errno));
     if (++survey->entries > MAX_ENTRIES)
         return FAIL(err, ERROR_DATA, "capture %s has over %d entries", survey->dir, MAX_ENTRIES);
     if (S_ISLNK(st.st_mode))
         return true;
     if (S_ISREG(st.st_mode)) {
         survey->bytes += st.st_size;
-        return survey->bytes <= max_bytes || FAIL(err, ERROR_DATA, "capture %s holds over 512 MiB", survey->dir);
+        return survey->bytes <= max_bytes ||
+               FAIL(err, ERROR_DATA, "capture %s holds over 512 MiB", survey->dir);
     }
     if (!S_ISDIR(st.st_mode))
         return FAIL(err, ERROR_DATA, "capture %s: %s is no file, folder or link", survey->dir, name);
@@ -58,7 +66,8 @@ static bool survey_entry(struct survey *survey, int parent, const char *name, in
         return FAIL(err, ERROR_DATA, "capture %s is deeper than %d folders", survey->dir, MAX_DEPTH);
     int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
-        return FAIL_NATIVE(err, ERROR_SYSTEM, errno, "capture %s: cannot open %s: %s", survey->dir, name, strerror(errno));
+        return FAIL_NATIVE(err, ERROR_SYSTEM, errno, "capture %s: cannot open %s: %s", survey->dir, name,
+                           strerror(errno));
     return survey_folder(survey, fd, depth + 1, err);
 }
 
@@ -88,8 +97,10 @@ static bool survey_capture(const char *dir, struct error *err) {
 
 /* ---- reading ---- */
 
-/* A file of the capture's top folder; a link there is followed nowhere. False only when it is there and unfit. */
-static bool read_top(const char *dir, const char *name, size_t limit, struct text *out, bool *there, struct error *err) {
+/* A file of the capture's top folder; a link there is followed nowhere. False only when it is there and
+ * unfit. */
+static bool read_top(const char *dir, const char *name, size_t limit, struct text *out, bool *there,
+                     struct error *err) {
     char *path = path_join(dir, name);
     struct stat st;
     bool good = true;
@@ -129,8 +140,9 @@ static bool take_manifest(const char *dir, struct source *out, struct error *err
     if (manifest == NULL)
         good = FAIL(err, ERROR_DATA, "%s is no capture: it has no manifest.json", dir);
     else if (schema == NULL || strcmp(schema, "gpuvet.capture/1") != 0)
-        good = FAIL(err, ERROR_DATA, "%s/manifest.json: schema '%.60s' is not known; this gpuvet reads gpuvet.capture/1",
-                    dir, schema == NULL ? "" : schema);
+        good = FAIL(err, ERROR_DATA,
+                    "%s/manifest.json: schema '%.60s' is not known; this gpuvet reads gpuvet.capture/1", dir,
+                    schema == NULL ? "" : schema);
     out->where = mem_copy_string(js_get_string(manifest, "where", "host"));
     out->manager = mem_copy_string(js_get_string(manifest, "manager", NULL));
     js_free(manifest);

@@ -96,7 +96,8 @@ int topology_node_os_index(const struct topology *topology, int node) {
 }
 
 int topology_node_logical(const struct topology *topology, int os_index) {
-    hwloc_obj_t found = os_index < 0 ? NULL : hwloc_get_numanode_obj_by_os_index(topology->inner, (unsigned)os_index);
+    hwloc_obj_t found =
+        os_index < 0 ? NULL : hwloc_get_numanode_obj_by_os_index(topology->inner, (unsigned)os_index);
     return found != NULL ? (int)found->logical_index : -1;
 }
 
@@ -122,7 +123,8 @@ static bool same_socket(const struct topology *topology, int a, int b) {
     hwloc_obj_t x = node_at(topology, a);
     hwloc_obj_t y = node_at(topology, b);
     hwloc_obj_t p = x == NULL ? NULL : hwloc_get_ancestor_obj_by_type(topology->inner, HWLOC_OBJ_PACKAGE, x);
-    return p != NULL && y != NULL && p == hwloc_get_ancestor_obj_by_type(topology->inner, HWLOC_OBJ_PACKAGE, y);
+    return p != NULL && y != NULL &&
+           p == hwloc_get_ancestor_obj_by_type(topology->inner, HWLOC_OBJ_PACKAGE, y);
 }
 
 /* The SLIT's value, or a stand-in that keeps its order: itself, same socket, other sockets. */
@@ -130,8 +132,8 @@ static uint64_t distance(const struct topology *topology, int from, int to) {
     struct hwloc_distances_s *matrix = NULL;
     unsigned n = 1;
     uint64_t value = from == to ? 10 : same_socket(topology, from, to) ? 12 : 32;
-    if (hwloc_distances_get_by_type(topology->inner, HWLOC_OBJ_NUMANODE, &n, &matrix, HWLOC_DISTANCES_KIND_MEANS_LATENCY,
-                                    0) != 0 ||
+    if (hwloc_distances_get_by_type(topology->inner, HWLOC_OBJ_NUMANODE, &n, &matrix,
+                                    HWLOC_DISTANCES_KIND_MEANS_LATENCY, 0) != 0 ||
         n == 0)
         return value;
     int i = hwloc_distances_obj_index(matrix, node_at(topology, from));
@@ -240,7 +242,8 @@ int topology_other_cpu(const struct topology *topology, int cpu) {
 
 static int socket_of(const struct topology *topology, int cpu) {
     hwloc_obj_t pu = cpu < 0 ? NULL : hwloc_get_pu_obj_by_os_index(topology->inner, (unsigned)cpu);
-    hwloc_obj_t package = pu == NULL ? NULL : hwloc_get_ancestor_obj_by_type(topology->inner, HWLOC_OBJ_PACKAGE, pu);
+    hwloc_obj_t package =
+        pu == NULL ? NULL : hwloc_get_ancestor_obj_by_type(topology->inner, HWLOC_OBJ_PACKAGE, pu);
     return package != NULL ? (int)package->logical_index : -1;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sockets, NUMA nodes, cores and PCI devices, by hwloc (which stays inside topology.c). "Logical" indices are
- * hwloc's and count nodes in order; "OS" indices are the kernel's. Only what the caller's cpuset allows counts
- * as a place to pin to. */
+ * hwloc's and count nodes in order; "OS" indices are the kernel's. Only what the caller's cpuset allows
+ * counts as a place to pin to. */
 #ifndef GPUVET_SYSTEM_TOPOLOGY_H
 #define GPUVET_SYSTEM_TOPOLOGY_H
 
@@ -23,19 +23,19 @@ int topology_node_count(const struct topology *topology); /* at least 1 */
 int topology_core_count(const struct topology *topology); /* cores with an allowed PU */
 int topology_socket_count(const struct topology *topology);
 
-/* The NUMA node (logical) a PCI device is attached to; -1 when the machine does not say (then every node is as
- * near as any other). `bdf` is "0000:41:00.0". */
+/* The NUMA node (logical) a PCI device is attached to; -1 when the machine does not say (then every node is
+ * as near as any other). `bdf` is "0000:41:00.0". */
 int topology_device_node(const struct topology *topology, const char *bdf);
 
 int topology_node_os_index(const struct topology *topology, int node);
 int topology_node_logical(const struct topology *topology, int os_index); /* -1: none */
 
-/* Nodes ordered by distance from `node` (itself first; by the SLIT where hwloc has it, else same socket before
- * other sockets, else by index). `out` has room for topology_node_count entries. */
+/* Nodes ordered by distance from `node` (itself first; by the SLIT where hwloc has it, else same socket
+ * before other sockets, else by index). `out` has room for topology_node_count entries. */
 void topology_nodes_by_distance(const struct topology *topology, int node, int *out);
 
-/* OS indices of PUs to pin to, -1 when the cpuset has none there. One PU a core; the node's first core is left
- * to the system where there is another (it takes most interrupts). `node` -1: the whole machine. */
+/* OS indices of PUs to pin to, -1 when the cpuset has none there. One PU a core; the node's first core is
+ * left to the system where there is another (it takes most interrupts). `node` -1: the whole machine. */
 int topology_pin_cpu(const struct topology *topology, int node);
 /* Another core of the same node than `cpu` (its neighbour), for a waker or a second thread; -1: none. */
 int topology_other_cpu(const struct topology *topology, int cpu);
@@ -46,7 +46,8 @@ int topology_all_cores(const struct topology *topology, int *out, int capacity);
 /* The logical NUMA node of a PU, -1 unknown. */
 int topology_cpu_node(const struct topology *topology, int cpu);
 
-/* "PIX", "PXB", "PHB", "NODE" or "SYS" as nvidia-smi topo -m names them; "X" for the same device, "" unknown. */
+/* "PIX", "PXB", "PHB", "NODE" or "SYS" as nvidia-smi topo -m names them; "X" for the same device, "" unknown.
+ */
 const char *topology_path_class(const struct topology *topology, const char *bdf_a, const char *bdf_b);
 
 #endif

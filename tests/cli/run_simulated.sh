@@ -33,7 +33,7 @@ cp "$(last_run)" same.jsonl
 expect 0 "$GPUVET" run --simulate --from "$CAPTURES/guest-2gpu" --seed 5 --no-baseline --effect 'copy.h2d=0.9'
 cp "$(last_run)" slow.jsonl
 expect 0 "$GPUVET" compare --before before1.jsonl before2.jsonl before3.jsonl --after same.jsonl
-! grep -q '^regressed\|^improved' out || fail "a change where there is none"
+! grep -qE '^(regressed|improved) \(' out || fail "a change where there is none"
 expect 1 "$GPUVET" compare --before before1.jsonl before2.jsonl before3.jsonl --after slow.jsonl
 grep -q '^regressed (2)' out || fail "both GPUs' copy.h2d regressed, and nothing else"
 sed -n '/^regressed/,/^[a-z]/p' out | grep -q 'copy.h2d' || fail "copy.h2d is not named"

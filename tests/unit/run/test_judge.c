@@ -10,7 +10,8 @@ static const struct metric bandwidth = {"bandwidth", QUANTITY_BANDWIDTH, TIMING_
 static const struct metric call = {"call", QUANTITY_TIME, TIMING_HOST};
 static const struct bench_case bench = {.name = "test", .version = 3};
 
-static struct plan_item make(struct instance_list *list, const struct metric *metric, double limit, double raw) {
+static struct plan_item make(struct instance_list *list, const struct metric *metric, double limit,
+                             double raw) {
     struct instance *instance = instance_add(list, metric, LEVEL_PRIMARY);
     instance->limit = limit;
     instance->limit_raw = raw;
@@ -29,8 +30,8 @@ static js *answer(const char *outcome, const char *samples) {
     return m;
 }
 
-static void judged(const struct metric *metric, double limit, double raw, const char *claimed, const char *samples,
-                   const char *outcome, const char *words, const char *flag) {
+static void judged(const struct metric *metric, double limit, double raw, const char *claimed,
+                   const char *samples, const char *outcome, const char *words, const char *flag) {
     struct instance_list list = {0};
     struct plan_item item = make(&list, metric, limit, raw);
     js *measured = answer(claimed, samples);

@@ -9,7 +9,8 @@
 #include <unistd.h>
 
 static struct activity_report calm(void) {
-    return (struct activity_report){.seconds = 2, .cpu_share = 0.01, .psi_cpu = 0.01, .psi_io = NAN, .psi_memory = 0};
+    return (struct activity_report){
+        .seconds = 2, .cpu_share = 0.01, .psi_cpu = 0.01, .psi_io = NAN, .psi_memory = 0};
 }
 
 static void says(const struct activity_report *report, const char *words) {
@@ -71,7 +72,8 @@ static void gpus(void **state) {
     gpus_say("[{\"utilization_percent\":0,\"memory_used_mib\":500,\"processes\":[]}]", NULL);
     gpus_say("[{},{\"processes\":[{\"pid\":2147483000,\"used_mib\":4}]}]", "GPU 1 is used by PID 2147483000");
     gpus_say("[{\"utilization_percent\":97,\"memory_used_mib\":500,\"processes\":[]}]", "GPU 0 is 97 % busy");
-    gpus_say("[{\"utilization_percent\":null,\"memory_used_mib\":90000,\"processes\":null}]", "90000 MiB of GPU 0");
+    gpus_say("[{\"utilization_percent\":null,\"memory_used_mib\":90000,\"processes\":null}]",
+             "90000 MiB of GPU 0");
     gpus_say("{\"processes\":3}", NULL);
 }
 
