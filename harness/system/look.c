@@ -120,7 +120,7 @@ int look_walk(int root_fd, const char *path, bool follow) {
 
 /* O_PATH below the root of a capture. */
 static int open_below(const char *root, const char *path, bool follow) {
-    int root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int root_fd = open(root, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (root_fd < 0)
         return -1;
     struct open_how how = {.flags = O_PATH | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW),

@@ -149,11 +149,19 @@ static bool take_manifest(const char *dir, struct source *out, struct error *err
     return good;
 }
 
+/* root itself may be no link: every path is resolved below it, wherever it is. */
+static bool check_root(const char *root, struct error *err) {
+    struct stat st;
+    if (lstat(root, &st) == 0 && !S_ISDIR(st.st_mode))
+        return FAIL(err, ERROR_DATA, "%s is no folder", root);
+    return true;
+}
+
 bool source_capture(const char *dir, struct source *out, struct error *err) {
     struct text xml = {0};
     bool there = false;
     *out = (struct source){.root = path_join(dir, "root")};
-    bool good = survey_capture(dir, err) && take_manifest(dir, out, err) &&
+    bool good = survey_capture(dir, err) && check_root(out->root, err) && take_manifest(dir, out, err) &&
                 read_json(dir, "probes.json", MAX_PROBES, &out->probes, err) &&
                 read_top(dir, "topology.xml", MAX_TOPOLOGY, &xml, &there, err);
     if (good && there)
