@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpuvet baseline: save, list, show, remove. */
+/* gpuvet baseline: the runs that later ones are set against. */
 #include "base/log.h"
 #include "base/results.h"
 #include "cli/commands.h"
 #include "compare/baseline.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,170 +14,194 @@ enum { EXIT_REFUSED = 2 };
 
 struct baseline_values {
     const char *results;
-    bool json, force;
+    bool force, json;
 };
 
 #define AT(field) offsetof(struct baseline_values, field)
-static const struct option_row rows[] = {
+static const struct option_row options[] = {
+    {.name = "force", .type = OPTION_FLAG, .offset = AT(force), .help = "save: replace one of the same name"},
     {.name = "results",
      .type = OPTION_STRING,
      .metavar = "DIR",
      .offset = AT(results),
      .help = "where runs/ and baselines/ are",
      .fallback = "GPUVET_RESULTS, ./results, the state folder"},
-    {.name = "json", .type = OPTION_FLAG, .offset = AT(json), .help = "print JSON (list, show)"},
-    {.name = "force",
-     .type = OPTION_FLAG,
-     .offset = AT(force),
-     .help = "replace a baseline of that name (save)"},
+    {.name = "json", .type = OPTION_FLAG, .offset = AT(json), .help = "for machines"},
     {0},
 };
 
-static void print_text(char *text) {
+static void print_json(js *value) {
+    char *text = js_text_pretty(value);
     fputs(text, stdout);
     free(text);
+    js_free(value);
+}
+
+static void put(const char *s) {
+    char *clean = text_printable(s);
+    fputs(clean, stdout);
+    free(clean);
 }
 
 static bool save(const char *results, const struct baseline_values *v, const struct strings *arguments,
                  struct error *err) {
     struct strings paths = {0};
     struct strings warnings = {0};
+    const char *name = arguments->items[1];
     for (size_t i = 2; i < arguments->count; i++)
         strings_add(&paths, arguments->items[i]);
-    bool good = baseline_save(results, arguments->items[1], &paths, v->force, &warnings, err);
-    for (size_t i = 0; good && i < warnings.count; i++)
+    bool good = baseline_save(results, name, &paths, v->force, &warnings, err);
+    for (size_t i = 0; i < warnings.count && good; i++)
         log_warning("%s", warnings.items[i]);
-    if (good)
-        printf("saved %zu run%s as baseline %s in %s\n", paths.count, paths.count == 1 ? "" : "s",
-               arguments->items[1], results);
-    strings_free(&warnings);
+    if (good && v->json) {
+        js *manifest = baseline_manifest(results, name, err);
+        good = manifest != NULL;
+        if (good)
+            print_json(manifest);
+    } else if (good) {
+        printf("baseline '%s' holds %zu run%s\n", name, paths.count, paths.count == 1 ? "" : "s");
+    }
     strings_free(&paths);
+    strings_free(&warnings);
     return good;
 }
 
-static void print_line(const char *name, const js *manifest, const struct error *why) {
-    if (manifest == NULL) {
-        printf("%-24s %s\n", name, why->text);
-        return;
-    }
-    char *created = text_printable(js_get_string(manifest, "created", "?"));
-    char *machine = text_printable(js_get_string(manifest, "machine_id", "?"));
-    printf("%-24s %zu runs  %.40s  machine %.40s\n", name, js_length(js_get(manifest, "runs")), created,
-           machine);
-    free(created);
-    free(machine);
-}
-
-static bool list(const char *results, bool json, struct error *err) {
+static bool list(const char *results, const struct baseline_values *v, const struct strings *arguments,
+                 struct error *err) {
+    (void)arguments;
     struct strings names = {0};
-    js *all = js_new_array();
     bool good = baseline_names(results, &names, err);
+    js *all = js_new_array();
     for (size_t i = 0; i < names.count; i++) {
-        struct error why = {0};
-        js *manifest = baseline_manifest(results, names.items[i], &why);
-        if (!json) {
-            print_line(names.items[i], manifest, &why);
-            js_free(manifest);
-        } else if (manifest != NULL) {
-            js_append(all, manifest);
-        } else {
-            js *damaged = js_new_object();
-            js_set_string(damaged, "name", names.items[i]);
-            js_set_string(damaged, "error", why.text);
-            js_append(all, damaged);
+        struct error damaged = {0};
+        js *manifest = baseline_manifest(results, names.items[i], &damaged);
+        if (manifest == NULL) {
+            log_error(&damaged);
+            continue;
         }
+        if (!v->json) {
+            printf("%-24s %zu runs  ", names.items[i], js_length(js_get(manifest, "runs")));
+            put(js_get_string(manifest, "created", "?"));
+            fputs("  machine ", stdout);
+            put(js_get_string(manifest, "machine_id", "?"));
+            puts(js_get_bool(manifest, "simulated", false) ? "  simulated" : "");
+        }
+        js_append(all, manifest);
     }
-    if (good && json)
-        print_text(js_text_pretty(all));
-    else if (good && names.count == 0)
-        printf("no baseline in %s; 'gpuvet baseline save NAME RUN…' makes one\n", results);
+    if (good && v->json) {
+        js *out = js_new_object();
+        js_set_string(out, "schema", "gpuvet.baselines/1");
+        js_set(out, "baselines", js_keep(all));
+        print_json(out);
+    } else if (good && names.count == 0) {
+        puts("No baseline yet: gpuvet baseline save NAME RUN...");
+    }
     js_free(all);
     strings_free(&names);
     return good;
 }
 
-static bool show(const char *results, const char *name, bool json, struct error *err) {
-    struct run *runs;
-    size_t n;
-    if (!baseline_load(results, name, &runs, &n, err)) /* the run files too: what is shown is sound */
-        return false;
-    js *manifest = baseline_manifest(results, name, err);
-    if (manifest != NULL && json) {
-        print_text(js_text_pretty(manifest));
-    } else if (manifest != NULL) {
-        print_line(name, manifest, err);
-        for (size_t i = 0; i < n; i++) {
-            char *line = text_printable(js_get_string(js_at(js_get(manifest, "runs"), i), "from", "?"));
-            char *started = text_printable(js_get_string(runs[i].header, "started", "?"));
-            printf("  %s  %s  %zu series, %zu records%s\n", line, started, runs[i].n_series,
-                   runs[i].n_records, runs[i].interrupted ? ", interrupted" : "");
-            free(line);
-            free(started);
-        }
-    }
-    runs_free(runs, n);
-    js_free(manifest);
-    return manifest != NULL;
-}
-
-static bool check_usage(const struct strings *arguments, struct error *err) {
-    static const char *const verbs[] = {"save", "list", "show", "remove"};
-    static const size_t least[] = {3, 1, 2, 2};
-    const char *verb = arguments->items[0];
-    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
-        if (strcmp(verb, verbs[i]) != 0)
-            continue;
-        if (arguments->count < least[i])
-            return FAIL(err, ERROR_USAGE, "baseline %s needs %s", verb,
-                        i == 0 ? "NAME and at least one RUN" : "NAME");
-        if (i > 0 && arguments->count > least[i])
-            return FAIL(err, ERROR_USAGE, "'%.100s' is too much for baseline %s", arguments->items[least[i]],
-                        verb);
+static bool show(const char *results, const struct baseline_values *v, const struct strings *arguments,
+                 struct error *err) {
+    static const char *const shown[] = {"name", "created", "machine_id", "build_id"};
+    js *manifest = baseline_manifest(results, arguments->items[1], err);
+    if (manifest == NULL)
+        return RELAY(err);
+    if (v->json) {
+        print_json(manifest);
         return true;
     }
-    const char *near = text_nearest(verb, verbs, sizeof verbs / sizeof *verbs);
-    return FAIL(err, ERROR_USAGE, "baseline save, list, show or remove, not '%.60s'%s%s", verb,
-                near != NULL ? "; did you mean " : "", near != NULL ? near : "");
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
+        printf("%-11s ", shown[i]);
+        put(js_get_string(manifest, shown[i], "?"));
+        putchar('\n');
+    }
+    const js *runs = js_get(manifest, "runs");
+    for (size_t i = 0; i < js_length(runs); i++) {
+        const js *run = js_at(runs, i);
+        printf("%-11s ", i == 0 ? "runs" : "");
+        put(js_get_string(run, "file", "?"));
+        fputs("  boot ", stdout);
+        put(js_get_string(run, "boot_id", "?"));
+        fputs("  ", stdout);
+        put(js_get_string(run, "label", ""));
+        putchar('\n');
+    }
+    js_free(manifest);
+    return true;
 }
 
-static int run_baseline(void *values, const struct strings *arguments) {
-    const struct baseline_values *v = values;
+static bool remove_one(const char *results, const struct baseline_values *v, const struct strings *arguments,
+                       struct error *err) {
+    (void)v;
+    if (!baseline_remove(results, arguments->items[1], err))
+        return RELAY(err);
+    printf("baseline '%s' removed\n", arguments->items[1]);
+    return true;
+}
+
+struct verb {
+    const char *name, *usage;
+    size_t least, most; /* arguments, the verb among them */
+    bool makes_folder;
+    bool (*run)(const char *results, const struct baseline_values *v, const struct strings *arguments,
+                struct error *err);
+};
+
+static const struct verb verbs[] = {
+    {"save", "save NAME RUN...", 3, SIZE_MAX, true, save},
+    {"list", "list", 1, 1, false, list},
+    {"show", "show NAME", 2, 2, false, show},
+    {"remove", "remove NAME", 2, 2, false, remove_one},
+};
+enum { N_VERBS = sizeof verbs / sizeof *verbs };
+
+static const struct verb *find_verb(const struct strings *arguments, struct error *err) {
+    const char *names[N_VERBS];
+    for (size_t i = 0; i < N_VERBS; i++) {
+        names[i] = verbs[i].name;
+        if (strcmp(verbs[i].name, arguments->items[0]) != 0)
+            continue;
+        if (arguments->count >= verbs[i].least && arguments->count <= verbs[i].most)
+            return &verbs[i];
+        FAIL(err, ERROR_USAGE, "it is: gpuvet baseline %s", verbs[i].usage);
+        return NULL;
+    }
+    const char *near = text_nearest(arguments->items[0], names, N_VERBS);
+    if (near != NULL)
+        FAIL(err, ERROR_USAGE, "baseline cannot '%s'; did you mean %s?", arguments->items[0], near);
+    else
+        FAIL(err, ERROR_USAGE, "baseline cannot '%s': it is save, list, show or remove", arguments->items[0]);
+    return NULL;
+}
+
+static int run(void *values, const struct strings *arguments) {
+    struct baseline_values *v = values;
     struct error err = {0};
-    const char *verb = arguments->items[0];
-    bool good = check_usage(arguments, &err);
-    bool saving = good && strcmp(verb, "save") == 0;
-    char *results = good ? results_folder(v->results, saving, &err) : NULL;
-    good = results != NULL;
-    if (saving && good)
-        good = save(results, v, arguments, &err);
-    else if (good && strcmp(verb, "list") == 0)
-        good = list(results, v->json, &err);
-    else if (good && strcmp(verb, "show") == 0)
-        good = show(results, arguments->items[1], v->json, &err);
-    else if (good)
-        good = baseline_remove(results, arguments->items[1], &err);
+    const struct verb *verb = find_verb(arguments, &err);
+    char *results = verb == NULL ? NULL : results_folder(v->results, verb->makes_folder, &err);
+    bool good = results != NULL && verb->run(results, v, arguments, &err);
+    if (!good)
+        log_error(&err);
     free(results);
-    if (good)
-        return 0;
-    log_error(&err);
-    return EXIT_REFUSED;
+    return good ? 0 : EXIT_REFUSED;
 }
 
 const struct command command_baseline = {
     .name = "baseline",
-    .arguments = "save NAME RUN… | list | show NAME | remove NAME",
-    .summary = "Keep runs as what later runs are compared with",
+    .arguments = "save|list|show|remove [NAME] [RUN...]",
+    .summary = "keep runs to set later ones against",
     .details =
-        "A baseline is a copy of its runs, at least 3 of them, over at least 2 boots where the change under test\n"
-        "needs one. All must be of the same machine, GPUs and gpuvet.\n"
+        "  gpuvet baseline save before r1.jsonl r2.jsonl r3.jsonl\n"
+        "  gpuvet baseline list\n"
+        "  gpuvet baseline show before\n"
+        "  gpuvet baseline remove before\n"
         "\n"
-        "Examples:\n"
-        "  gpuvet baseline save before R1 R2 R3\n"
-        "  gpuvet run --baseline before\n"
-        "  gpuvet baseline list\n",
-    .options = rows,
+        "A run is a file, or the name of a file in the results folder's runs/. At least 3 runs, of at least\n"
+        "2 boots where the change needs a reboot, let a comparison measure the spread between runs.\n",
+    .options = options,
     .min_arguments = 1,
-    .max_arguments = 102,
+    .max_arguments = SIZE_MAX,
     .values_size = sizeof(struct baseline_values),
-    .run = run_baseline,
+    .run = run,
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpuvet compare: BEFORE against AFTER. */
+/* gpuvet compare: two sides, each of one or more runs. */
 #include "base/log.h"
 #include "base/results.h"
 #include "cli/commands.h"
@@ -18,103 +18,99 @@ struct compare_values {
 };
 
 #define AT(field) offsetof(struct compare_values, field)
-static const struct option_row rows[] = {
+static const struct option_row options[] = {
     {.name = "before",
      .type = OPTION_FILES,
-     .metavar = "RUN",
+     .metavar = "RUN...",
      .offset = AT(before),
-     .help = "the runs, or the baseline, before the change"},
+     .help = "the runs of the time before, up to the next option"},
     {.name = "after",
      .type = OPTION_FILES,
-     .metavar = "RUN",
+     .metavar = "RUN...",
      .offset = AT(after),
-     .help = "the runs after it"},
-    {.name = "json", .type = OPTION_FLAG, .offset = AT(json), .help = "print JSON (gpuvet.compare/1)"},
-    {.name = "strict",
-     .type = OPTION_FLAG,
-     .offset = AT(strict),
-     .help = "exit 3 when a series is undecided"},
-    {.name = "force",
-     .type = OPTION_FLAG,
-     .offset = AT(force),
-     .help = "compare other builds, and simulated with real runs, all the same"},
+     .help = "the runs of the time after"},
     {.name = "results",
      .type = OPTION_STRING,
      .metavar = "DIR",
      .offset = AT(results),
      .help = "where runs/ and baselines/ are",
      .fallback = "GPUVET_RESULTS, ./results, the state folder"},
+    {.name = "strict",
+     .type = OPTION_FLAG,
+     .offset = AT(strict),
+     .help = "exit 3 when something is undecided"},
+    {.name = "force",
+     .type = OPTION_FLAG,
+     .offset = AT(force),
+     .help = "compare runs of different builds, or a simulated with a real one"},
+    {.name = "json", .type = OPTION_FLAG, .offset = AT(json), .help = "for machines"},
     {0},
 };
 
-/* BEFORE and AFTER by place, or --before and --after; not both ways. */
-static bool sort_arguments(struct compare_values *v, const struct strings *arguments, struct error *err) {
-    bool named = v->before.count > 0 || v->after.count > 0;
-    if (named && arguments->count > 0)
-        return FAIL(err, ERROR_USAGE, "give either BEFORE AFTER or --before … --after …, not both ('%.100s')",
-                    arguments->items[0]);
-    if (!named && arguments->count != 2)
+struct sides {
+    struct run *before, *after;
+    size_t n_before, n_after;
+};
+
+static bool load(const char *results, const struct strings *names, struct run **runs, size_t *n,
+                 struct error *err) {
+    for (size_t i = 0; i < names->count; i++)
+        if (!runs_load(results, names->items[i], runs, n, err))
+            return RELAY(err);
+    return true;
+}
+
+/* BEFORE AFTER, or the two options; a mixture leaves open which is which. */
+static bool choose_sides(struct compare_values *v, const struct strings *arguments, struct error *err) {
+    bool by_option = v->before.count > 0 || v->after.count > 0;
+    if (by_option && (v->before.count == 0 || v->after.count == 0 || arguments->count > 0))
+        return FAIL(err, ERROR_USAGE, "give both --before RUN... and --after RUN..., and nothing else");
+    if (!by_option && arguments->count != 2)
         return FAIL(err, ERROR_USAGE,
-                    "compare needs BEFORE and AFTER (for more runs: --before R1 R2 R3 --after R4)");
-    if (named && (v->before.count == 0 || v->after.count == 0))
-        return FAIL(err, ERROR_USAGE, "--%s is missing", v->before.count == 0 ? "before" : "after");
-    if (!named) {
+                    "compare takes BEFORE and AFTER (runs or baselines); for several runs a side use "
+                    "--before RUN... --after RUN...");
+    if (!by_option) {
         strings_add(&v->before, arguments->items[0]);
         strings_add(&v->after, arguments->items[1]);
     }
     return true;
 }
 
-struct loaded {
-    struct run *runs;
-    size_t n;
-};
-
-static bool load(const char *results, const struct strings *names, struct loaded *out, struct error *err) {
-    for (size_t i = 0; i < names->count; i++)
-        if (!runs_load(results, names->items[i], &out->runs, &out->n, err))
-            return RELAY(err);
-    return true;
-}
-
-static void show(const struct comparison *c, bool json) {
-    if (!json) {
+static int show(const struct comparison *c, const struct compare_values *v) {
+    if (v->json) {
+        js *json = comparison_json(c);
+        js_set_int(json, "exit_status", comparison_exit_status(c, v->strict));
+        char *text = js_text_pretty(json);
+        fputs(text, stdout);
+        free(text);
+        js_free(json);
+    } else {
         comparison_print(c, stdout);
-        return;
     }
-    js *o = comparison_json(c);
-    char *text = js_text_pretty(o);
-    fputs(text, stdout);
-    free(text);
-    js_free(o);
+    return comparison_exit_status(c, v->strict);
 }
 
-static int run_compare(void *values, const struct strings *arguments) {
+static int run(void *values, const struct strings *arguments) {
     struct compare_values *v = values;
-    struct loaded before = {0};
-    struct loaded after = {0};
-    struct comparison c;
     struct error err = {0};
     struct error no_folder = {0};
+    struct sides s = {0};
+    struct comparison c;
     int status = EXIT_REFUSED;
-    char *results = results_folder(v->results, false, &no_folder);
-    bool good = sort_arguments(v, arguments, &err);
-    if (good && results == NULL && v->results != NULL) {
-        err = no_folder;
-        good = false;
-    }
-    struct compare_options options = {.force = v->force};
-    good = good && load(results, &v->before, &before, &err) && load(results, &v->after, &after, &err) &&
-           compare_runs(before.runs, before.n, after.runs, after.n, &options, &c, &err);
-    if (good) {
-        show(&c, v->json);
-        status = comparison_exit_status(&c, v->strict);
+    /* Without a results folder, paths still work; one that was named must be there. */
+    char *results = results_folder(v->results, false, v->results != NULL ? &err : &no_folder);
+    const struct compare_options o = {.force = v->force};
+    if ((results != NULL || v->results == NULL) && choose_sides(v, arguments, &err) &&
+        load(results, &v->before, &s.before, &s.n_before, &err) &&
+        load(results, &v->after, &s.after, &s.n_after, &err) &&
+        compare_runs(s.before, s.n_before, s.after, s.n_after, &o, &c, &err)) {
+        status = show(&c, v);
         comparison_free(&c);
     } else {
         log_error(&err);
     }
-    runs_free(before.runs, before.n);
-    runs_free(after.runs, after.n);
+    runs_free(s.before, s.n_before);
+    runs_free(s.after, s.n_after);
     free(results);
     return status;
 }
@@ -122,20 +118,18 @@ static int run_compare(void *values, const struct strings *arguments) {
 const struct command command_compare = {
     .name = "compare",
     .arguments = "[BEFORE AFTER]",
-    .summary = "Say what changed between two runs, or between a baseline and runs",
+    .summary = "say what changed between two runs, or sets of runs",
     .details =
-        "BEFORE and AFTER are run files, names of files in RESULTS/runs/, or baselines. A baseline of at least 3\n"
-        "runs also tells how much runs differ by themselves.\n"
+        "  gpuvet compare before 20260131T120000Z-node-4711.jsonl    a baseline, and a run\n"
+        "  gpuvet compare old.jsonl new.jsonl.gz                    two run files\n"
+        "  gpuvet compare --before b1.jsonl b2.jsonl b3.jsonl --after a1.jsonl a2.jsonl\n"
         "\n"
-        "Exit status: 0 no change for the worse; 1 a regression, a failure, a fact changed for the worse;\n"
-        "2 nothing was comparable; 3 undecided, with --strict.\n"
-        "\n"
-        "Examples:\n"
-        "  gpuvet compare before.jsonl after.jsonl\n"
-        "  gpuvet compare mybaseline after.jsonl --json\n"
-        "  gpuvet compare --before R1 R2 R3 --after R4 R5 R6\n",
-    .options = rows,
+        "A name is a file, the name of a file in the results folder's runs/, or a baseline (all its runs).\n"
+        "With at least 3 runs before, the spread between runs is measured; with fewer it is assumed.\n"
+        "Exit status: 0 nothing regressed, 1 a regression, a new failure, a fact changed for the worse,\n"
+        "2 nothing was comparable, 3 something is undecided (--strict).\n",
+    .options = options,
     .max_arguments = 2,
     .values_size = sizeof(struct compare_values),
-    .run = run_compare,
+    .run = run,
 };

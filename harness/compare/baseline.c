@@ -1,118 +1,139 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Finding, reading and removing baselines. */
 #include "compare/baseline.h"
 
 #include "base/files.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "compare/baseline_files.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-static const char schema[] = "gpuvet.baseline/1";
-enum { MAX_NAME = 100, MAX_RUNS = 100, MAX_MANIFEST = 1 << 20 };
+static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
 
-/* Plain names only: they become folders, and a leading dot marks unfinished ones. */
-static bool is_plain(const char *name) {
-    size_t n = strlen(name);
-    for (const char *c = name; *c != '\0'; c++)
-        if (!isalnum((unsigned char)*c) && strchr("._-", *c) == NULL)
-            return false;
-    return n > 0 && n <= MAX_NAME && name[0] != '.';
+bool baseline_name_is_good(const char *name) {
+    size_t length = strlen(name);
+    return length > 0 && length <= BASELINE_MAX_NAME && name[0] != '.' && strspn(name, allowed) == length;
 }
 
 bool baseline_check_name(const char *name, struct error *err) {
-    return is_plain(name) ||
-           FAIL(err, ERROR_USAGE,
-                "'%.120s' cannot name a baseline: letters, digits, . _ - only, no dot in front, at most %d",
-                name, MAX_NAME);
+    if (baseline_name_is_good(name))
+        return true;
+    return FAIL(err, ERROR_USAGE,
+                "'%.80s' cannot name a baseline: use up to %d of A-Z a-z 0-9 . _ -, not beginning with a dot",
+                name, BASELINE_MAX_NAME);
 }
 
-static char *folder_of(const char *results, const char *name) {
+char *baseline_path(const char *results, const char *name, const char *file) {
     struct text t = {0};
-    text_addf(&t, "%s/baselines/%s", results, name);
+    text_addf(&t, "%s/baselines", results);
+    if (name != NULL)
+        text_addf(&t, "/%s", name);
+    if (file != NULL)
+        text_addf(&t, "/%s", file);
     return text_take(&t);
 }
 
 bool baseline_exists(const char *results, const char *name) {
-    if (!is_plain(name))
-        return false;
-    char *folder = folder_of(results, name);
     struct stat st;
-    bool exists = lstat(folder, &st) == 0 && S_ISDIR(st.st_mode);
-    free(folder);
-    return exists;
+    if (!baseline_name_is_good(name))
+        return false;
+    char *path = baseline_path(results, name, NULL);
+    bool there = lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
+    free(path);
+    return there;
 }
 
-/* ---- reading ---- */
+bool baseline_names(const char *results, struct strings *names, struct error *err) {
+    char *path = baseline_path(results, NULL, NULL);
+    DIR *folder = opendir(path);
+    int code = errno;
+    bool good = folder != NULL || code == ENOENT;
+    if (!good)
+        FAIL_NATIVE(err, ERROR_SYSTEM, code, "cannot list %s: %s", path, strerror(code));
+    struct dirent *entry;
+    while (folder != NULL && (entry = readdir(folder)) != NULL && names->count < BASELINE_MAX_NAMES)
+        if (baseline_exists(results, entry->d_name)) /* a half-made one begins with a dot */
+            strings_add(names, entry->d_name);
+    if (folder != NULL)
+        closedir(folder);
+    strings_sort(names);
+    free(path);
+    return good;
+}
 
-static bool manifest_is_sound(const js *manifest) {
-    const js *runs = js_get(manifest, "runs");
-    if (strcmp(js_get_string(manifest, "schema", ""), schema) != 0 || !js_is_array(runs) ||
-        js_length(runs) == 0 || js_length(runs) > MAX_RUNS)
+/* Refuses a name under which nothing was saved, and offers the nearest one. */
+static bool must_exist(const char *results, const char *name, struct error *err) {
+    if (!baseline_check_name(name, err))
         return false;
-    for (size_t i = 0; i < js_length(runs); i++)
-        if (!is_plain(js_get_string(js_at(runs, i), "file", "")) ||
-            js_get_string(js_at(runs, i), "sha256", NULL) == NULL)
-            return false;
+    if (baseline_exists(results, name))
+        return true;
+    struct strings names = {0};
+    struct error ignored = {0};
+    baseline_names(results, &names, &ignored);
+    const char *near = text_nearest(name, (const char *const *)names.items, names.count);
+    if (near != NULL)
+        FAIL(err, ERROR_USAGE, "there is no baseline '%s' in %s; did you mean %s?", name, results, near);
+    else
+        FAIL(err, ERROR_USAGE,
+             "there is no baseline '%s' in %s: gpuvet baseline list shows those that are there", name,
+             results);
+    strings_free(&names);
+    return false;
+}
+
+/* ---- the manifest ---- */
+
+static bool is_checksum(const char *s) {
+    return strlen(s) == SHA256_HEX_SIZE - 1 && strspn(s, "0123456789abcdef") == SHA256_HEX_SIZE - 1;
+}
+
+static bool check_manifest(const js *manifest, const char *path, struct error *err) {
+    if (strcmp(js_get_string(manifest, "schema", ""), "gpuvet.baseline/1") != 0)
+        return FAIL(err, ERROR_DATA, "%s is no manifest of a baseline (schema gpuvet.baseline/1)", path);
+    const js *runs = js_get(manifest, "runs");
+    size_t n = js_length(runs);
+    if (!js_is_array(runs) || n == 0 || n > BASELINE_MAX_RUNS)
+        return FAIL(err, ERROR_DATA, "%s: runs is no list of 1 to %d runs", path, BASELINE_MAX_RUNS);
+    for (size_t i = 0; i < n; i++) {
+        /* The name is joined to the folder: nothing may lead out of it. */
+        if (!baseline_name_is_good(js_get_string(js_at(runs, i), "file", "")))
+            return FAIL(err, ERROR_DATA, "%s: run %zu has no usable file name", path, i + 1);
+        if (!is_checksum(js_get_string(js_at(runs, i), "sha256", "")))
+            return FAIL(err, ERROR_DATA, "%s: run %zu has no sha256", path, i + 1);
+    }
     return true;
 }
 
-static bool say_damaged(struct error *err, const char *name, const char *what) {
-    return FAIL(err, ERROR_DATA,
-                "baseline %s is damaged: %.400s; save it again, or 'gpuvet baseline remove %s'", name, what,
-                name);
-}
-
 js *baseline_manifest(const char *results, const char *name, struct error *err) {
-    if (!baseline_check_name(name, err))
+    if (!must_exist(results, name, err))
         return NULL;
-    if (!baseline_exists(results, name)) {
-        FAIL(err, ERROR_USAGE,
-             "there is no baseline '%s' in %s/baselines; 'gpuvet baseline list' shows what there is", name,
-             results);
-        return NULL;
-    }
-    char *folder = folder_of(results, name);
-    char *path = path_join(folder, "baseline.json");
-    struct text content = {0};
-    struct error why = {0};
+    char *path = baseline_path(results, name, "baseline.json");
+    struct text bytes = {0};
     js *manifest = NULL;
-    if (file_read(path, MAX_MANIFEST, &content, &why))
-        manifest = js_parse(text_string(&content), content.length, &why);
-    if (manifest == NULL) {
-        say_damaged(err, name, why.text);
-    } else if (!manifest_is_sound(manifest)) {
-        say_damaged(err, name, "baseline.json is not what it should be");
-        js_free(manifest);
-        manifest = NULL;
+    if (file_read(path, BASELINE_MAX_MANIFEST, &bytes, err)) {
+        manifest = js_parse(text_string(&bytes), bytes.length, err);
+        if (manifest == NULL) {
+            error_context(err, "%s", path);
+        } else if (!check_manifest(manifest, path, err)) {
+            js_free(manifest);
+            manifest = NULL;
+        }
     }
-    text_free(&content);
+    if (manifest == NULL)
+        error_context(err, "baseline '%s' is damaged (gpuvet baseline remove %s, then save it again)", name,
+                      name);
+    text_free(&bytes);
     free(path);
-    free(folder);
     return manifest;
 }
 
-static bool load_one(const char *folder, const char *name, const js *entry, struct run *out,
-                     struct error *err) {
-    struct text content = {0};
-    struct error why = {0};
-    char hash[SHA256_HEX_SIZE];
-    char *path = path_join(folder, js_get_string(entry, "file", ""));
-    bool good = file_read(path, RUN_MAX_BYTES, &content, &why);
-    if (good) {
-        sha256_hex(text_string(&content), content.length, hash);
-        good = strcmp(hash, js_get_string(entry, "sha256", "")) == 0 ||
-               FAIL(&why, ERROR_DATA, "%s is not the file that was saved (checksum)", path);
-    }
-    text_free(&content);
-    good = good && run_read(path, out, &why);
-    free(path);
-    return good || say_damaged(err, name, why.text);
-}
+/* ---- loading ---- */
 
 void runs_free(struct run *runs, size_t n) {
     for (size_t i = 0; i < n; i++)
@@ -120,119 +141,112 @@ void runs_free(struct run *runs, size_t n) {
     free(runs);
 }
 
-bool baseline_load(const char *results, const char *name, struct run **runs, size_t *n, struct error *err) {
-    *runs = NULL;
-    *n = 0;
-    js *manifest = baseline_manifest(results, name, err);
-    if (manifest == NULL)
+bool runs_add(const char *path, struct run **runs, size_t *n, struct error *err) {
+    *runs = mem_resize(*runs, *n + 1, sizeof **runs);
+    if (!run_read(path, &(*runs)[*n], err))
         return RELAY(err);
-    char *folder = folder_of(results, name);
-    const js *entries = js_get(manifest, "runs");
-    struct run *list = mem_zeroed(js_length(entries), sizeof *list);
-    size_t used = 0;
-    bool good = true;
-    for (; good && used < js_length(entries); used += good ? 1 : 0)
-        good = load_one(folder, name, js_at(entries, used), &list[used], err);
-    js_free(manifest);
-    free(folder);
-    if (!good) {
-        runs_free(list, used);
-        return false;
-    }
-    *runs = list;
-    *n = used;
+    (*n)++;
     return true;
 }
 
-bool baseline_names(const char *results, struct strings *names, struct error *err) {
-    char *path = path_join(results, "baselines");
-    DIR *dir = opendir(path);
-    bool good = dir != NULL || errno == ENOENT;
-    if (!good)
-        FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot look into %s: %s", path, strerror(errno));
-    for (struct dirent *entry; dir != NULL && (entry = readdir(dir)) != NULL;)
-        if (baseline_exists(results, entry->d_name))
-            strings_add(names, entry->d_name);
-    if (dir != NULL)
-        closedir(dir);
+static bool load_checked(const char *results, const char *name, const js *entry, struct run **runs, size_t *n,
+                         struct error *err) {
+    char *path = baseline_path(results, name, js_get_string(entry, "file", ""));
+    struct text bytes = {0};
+    char sum[SHA256_HEX_SIZE];
+    bool good = file_read(path, RUN_MAX_BYTES, &bytes, err);
+    if (good) {
+        sha256_hex(text_string(&bytes), bytes.length, sum);
+        good = strcmp(sum, js_get_string(entry, "sha256", "")) == 0 ||
+               FAIL(err, ERROR_DATA,
+                    "%s is not what was saved (its checksum differs): save the baseline again", path);
+    }
+    text_free(&bytes);
+    good = good && runs_add(path, runs, n, err);
     free(path);
-    strings_sort(names);
     return good;
+}
+
+bool baseline_load(const char *results, const char *name, struct run **runs, size_t *n, struct error *err) {
+    js *manifest = baseline_manifest(results, name, err);
+    *runs = NULL;
+    *n = 0;
+    if (manifest == NULL)
+        return RELAY(err);
+    const js *list = js_get(manifest, "runs");
+    bool good = true;
+    for (size_t i = 0; i < js_length(list) && good; i++)
+        good = load_checked(results, name, js_at(list, i), runs, n, err);
+    js_free(manifest);
+    if (good)
+        return true;
+    runs_free(*runs, *n);
+    *runs = NULL;
+    *n = 0;
+    return error_context(err, "baseline '%s'", name);
 }
 
 bool baseline_find(const char *results, const char *name, const char *machine_id, char **found,
                    struct error *err) {
-    struct strings names = {0};
-    char *newest = NULL;
     *found = NULL;
     if (name != NULL) {
-        js *manifest = baseline_manifest(results, name, err);
-        *found = manifest == NULL ? NULL : mem_copy_string(name);
-        js_free(manifest);
-        return manifest != NULL;
+        if (!must_exist(results, name, err))
+            return RELAY(err);
+        *found = mem_copy_string(name);
+        return true;
     }
-    bool good = machine_id == NULL || baseline_names(results, &names, err);
-    for (size_t i = 0; machine_id != NULL && i < names.count; i++) {
-        struct error ignored = {0}; /* a damaged one is not chosen by itself; by name it is an error */
-        js *manifest = baseline_manifest(results, names.items[i], &ignored);
+    struct strings names = {0};
+    if (!baseline_names(results, &names, err)) {
+        strings_free(&names);
+        return RELAY(err);
+    }
+    char *newest = NULL;
+    for (size_t i = 0; i < names.count && machine_id != NULL; i++) {
+        struct error damaged = {0}; /* one that nobody asked for by name stands in nobody's way */
+        js *manifest = baseline_manifest(results, names.items[i], &damaged);
         const char *created = js_get_string(manifest, "created", "");
-        if (strcmp(js_get_string(manifest, "machine_id", ""), machine_id) == 0 &&
-            (newest == NULL || strcmp(created, newest) > 0)) {
+        if (manifest != NULL && !js_get_bool(manifest, "simulated", false) &&
+            strcmp(js_get_string(manifest, "machine_id", ""), machine_id) == 0 &&
+            (newest == NULL || strcmp(created, newest) >= 0)) {
             free(newest);
-            free(*found);
             newest = mem_copy_string(created);
+            free(*found);
             *found = mem_copy_string(names.items[i]);
         }
         js_free(manifest);
     }
     free(newest);
     strings_free(&names);
+    return true;
+}
+
+/* ---- removing ---- */
+
+/* A baseline's folder holds files only; what else somebody put there is left, and named. */
+bool baseline_remove_folder(const char *path, struct error *err) {
+    DIR *folder = opendir(path);
+    if (folder == NULL)
+        return FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot open %s: %s", path, strerror(errno));
+    struct dirent *entry;
+    bool good = true;
+    while (good && (entry = readdir(folder)) != NULL) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        if (unlinkat(dirfd(folder), entry->d_name, 0) != 0)
+            good = FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot remove %s/%s: %s", path, entry->d_name,
+                               strerror(errno));
+    }
+    closedir(folder);
+    if (good && rmdir(path) != 0)
+        good = FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot remove %s: %s", path, strerror(errno));
     return good;
 }
 
-/* ---- what the user calls a run ---- */
-
-static bool is_file(const char *path) {
-    struct stat st;
-    return stat(path, &st) == 0 && !S_ISDIR(st.st_mode);
-}
-
-static bool append_run(const char *path, struct run **runs, size_t *n, struct error *err) {
-    *runs = mem_resize(*runs, *n + 1, sizeof **runs);
-    if (!run_read(path, &(*runs)[*n], err))
+bool baseline_remove(const char *results, const char *name, struct error *err) {
+    if (!must_exist(results, name, err))
         return RELAY(err);
-    *n += 1;
-    return true;
-}
-
-static bool append_baseline(const char *results, const char *name, struct run **runs, size_t *n,
-                            struct error *err) {
-    struct run *more;
-    size_t count;
-    if (!baseline_load(results, name, &more, &count, err))
-        return RELAY(err);
-    *runs = mem_resize(*runs, *n + count, sizeof **runs);
-    memcpy(*runs + *n, more, count * sizeof **runs);
-    *n += count;
-    free(more);
-    return true;
-}
-
-bool runs_load(const char *results, const char *name, struct run **runs, size_t *n, struct error *err) {
-    if (is_file(name) || strchr(name, '/') != NULL || results == NULL)
-        return append_run(name, runs, n, err);
-    struct text inside = {0};
-    text_addf(&inside, "%s/runs/%s", results, name);
-    if (!is_file(text_string(&inside)))
-        text_add(&inside, ".jsonl");
-    bool good;
-    if (is_file(text_string(&inside)))
-        good = append_run(text_string(&inside), runs, n, err);
-    else if (baseline_exists(results, name))
-        good = append_baseline(results, name, runs, n, err);
-    else
-        good = FAIL(err, ERROR_USAGE, "'%.200s' is no run file here, none in %s/runs, and no baseline", name,
-                    results);
-    text_free(&inside);
+    char *path = baseline_path(results, name, NULL);
+    bool good = baseline_remove_folder(path, err);
+    free(path);
     return good;
 }

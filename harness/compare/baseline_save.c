@@ -1,236 +1,281 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Saving and removing baselines: in a folder beside, then by one rename, so that a name is whole or not
- * there. */
+/* Saving a baseline, whole or not at all: everything is written to a folder whose name begins with a dot
+ * (which no reader looks at), and that is renamed. Also the names by which users call runs. */
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "compare/baseline.h"
+#include "compare/baseline_files.h"
 
-#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- do these runs belong together? ---- */
+enum { FEW_RUNS = 3 };
 
-static const char *build_of(const struct run *run) {
-    return js_get_string(js_get(run->header, "tool"), "build_id", "");
+char *run_path(const char *results, const char *name) {
+    struct stat st;
+    if (stat(name, &st) == 0)
+        return mem_copy_string(name);
+    if (results == NULL || strchr(name, '/') != NULL || name[0] == '\0')
+        return NULL;
+    struct text t = {0};
+    text_addf(&t, "%s/runs/%s", results, name);
+    if (stat(text_string(&t), &st) != 0)
+        text_add(&t, ".jsonl");
+    if (stat(text_string(&t), &st) == 0)
+        return text_take(&t);
+    text_free(&t);
+    return NULL;
 }
 
-static void list_gpus(const struct run *run, struct text *out) {
-    struct strings uuids = {0};
-    const js *gpus = js_get(run->header, "gpus");
-    for (size_t i = 0; i < js_length(gpus); i++)
-        strings_add(&uuids, js_get_string(js_at(gpus, i), "uuid", "?"));
-    strings_sort(&uuids);
-    for (size_t i = 0; i < uuids.count; i++)
-        text_addf(out, "%s ", uuids.items[i]);
-    strings_free(&uuids);
+static bool not_found(const char *results, const char *name, struct error *err) {
+    if (results == NULL)
+        return FAIL(err, ERROR_USAGE, "there is no run file %s", name);
+    return FAIL(err, ERROR_USAGE,
+                "'%s' is neither a run file, nor the name of one in %s/runs, nor a baseline", name, results);
 }
 
-static bool same_gpus(const struct run *a, const struct run *b) {
-    struct text x = {0};
-    struct text y = {0};
-    list_gpus(a, &x);
-    list_gpus(b, &y);
-    bool same = strcmp(text_string(&x), text_string(&y)) == 0;
-    text_free(&x);
-    text_free(&y);
-    return same;
-}
-
-static bool fits(const struct run *first, const struct run *run, struct error *err) {
-    const char *what = NULL;
-    if (strcmp(js_get_string(first->header, "machine_id", ""),
-               js_get_string(run->header, "machine_id", "")) != 0)
-        what = "of different machines";
-    else if (strcmp(build_of(first), build_of(run)) != 0)
-        what = "of different builds of gpuvet";
-    else if (js_get_bool(first->header, "simulated", false) != js_get_bool(run->header, "simulated", false))
-        what = "one simulated and one real";
-    else if (!same_gpus(first, run))
-        what = "of different GPUs";
-    else if (js_equal(first->header, run->header))
-        what = "the same run";
-    return what == NULL || FAIL(err, ERROR_USAGE, "%s and %s are %s: they make no common baseline",
-                                first->path, run->path, what);
-}
-
-static bool check_runs(const struct run *runs, size_t n, struct strings *warnings, struct error *err) {
-    size_t boots = 1;
-    for (size_t i = 0; i < n; i++) {
-        if (runs[i].n_records == 0)
-            return FAIL(err, ERROR_DATA, "%s holds no record: nothing to compare with later", runs[i].path);
-        if (runs[i].interrupted)
-            strings_addf(warnings, "%s was interrupted", runs[i].path);
-        for (size_t j = 0; j < i; j++)
-            if (!fits(&runs[j], &runs[i], err))
-                return RELAY(err);
-        if (strcmp(js_get_string(runs[0].header, "boot_id", ""),
-                   js_get_string(runs[i].header, "boot_id", "")) != 0)
-            boots = 2;
-    }
-    if (n < 3)
-        strings_addf(warnings,
-                     "%zu run%s: a baseline of at least 3 runs shows how much runs differ by themselves", n,
-                     n == 1 ? "" : "s");
-    if (boots < 2)
-        strings_addf(warnings,
-                     "all runs are of one boot: for a change that needs a reboot take runs of 2 boots");
+static bool add_baseline(const char *results, const char *name, struct run **runs, size_t *n,
+                         struct error *err) {
+    struct run *more;
+    size_t n_more;
+    if (!baseline_load(results, name, &more, &n_more, err))
+        return RELAY(err);
+    *runs = mem_resize(*runs, *n + n_more, sizeof **runs);
+    memcpy(*runs + *n, more, n_more * sizeof *more);
+    *n += n_more;
+    free(more);
     return true;
 }
 
-/* ---- folders ---- */
-
-static bool remove_folder(const char *folder, struct error *err) {
-    DIR *dir = opendir(folder);
-    if (dir == NULL)
-        return FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot remove %s: %s", folder, strerror(errno));
-    bool good = true;
-    for (struct dirent *entry; good && (entry = readdir(dir)) != NULL;) {
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-            continue;
-        if (unlinkat(dirfd(dir), entry->d_name, 0) != 0)
-            good = FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot remove %s/%s: %s", folder, entry->d_name,
-                               strerror(errno));
-    }
-    closedir(dir);
-    if (good && rmdir(folder) != 0)
-        good = FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot remove %s: %s", folder, strerror(errno));
-    return good;
-}
-
-static char *hidden_folder(const char *results, const char *name, const char *what) {
-    struct text t = {0};
-    text_addf(&t, "%s/baselines/.%s.%s.%ld", results, name, what, (long)getpid());
-    return text_take(&t);
-}
-
-/* An existing baseline is moved away first and removed when the new one stands; it comes back if that fails.
- */
-static bool put_in_place(const char *results, const char *name, const char *fresh, struct error *err) {
-    struct text target = {0};
-    text_addf(&target, "%s/baselines/%s", results, name);
-    char *old = hidden_folder(results, name, "old");
-    bool had_one = rename(text_string(&target), old) == 0;
-    bool good = rename(fresh, text_string(&target)) == 0;
-    if (!good) {
-        FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot put %s in place: %s", text_string(&target),
-                    strerror(errno));
-        if (had_one)
-            (void)rename(old, text_string(&target));
-    } else if (had_one) {
-        good = remove_folder(old, err);
-    }
-    free(old);
-    text_free(&target);
+bool runs_load(const char *results, const char *name, struct run **runs, size_t *n, struct error *err) {
+    struct stat st;
+    /* A folder of the baseline's name in the working folder is no run. */
+    bool is_folder = stat(name, &st) == 0 && S_ISDIR(st.st_mode);
+    char *path = is_folder ? NULL : run_path(results, name);
+    bool good;
+    if (path != NULL)
+        good = runs_add(path, runs, n, err);
+    else if (results != NULL && baseline_exists(results, name))
+        good = add_baseline(results, name, runs, n, err);
+    else
+        good = not_found(results, name, err);
+    free(path);
     return good;
 }
 
 /* ---- saving ---- */
 
-static js *copy_run(const struct run *run, size_t index, const char *folder, struct error *err) {
-    struct text content = {0};
-    struct text file = {0};
-    char hash[SHA256_HEX_SIZE];
-    text_addf(&file, "run-%zu.jsonl%s", index + 1, text_ends(run->path, ".gz") ? ".gz" : "");
-    char *to = path_join(folder, text_string(&file));
-    js *entry = NULL;
-    if (file_read(run->path, RUN_MAX_BYTES, &content, err) &&
-        file_replace(to, text_string(&content), content.length, err)) {
-        sha256_hex(text_string(&content), content.length, hash);
-        const char *slash = strrchr(run->path, '/');
-        entry = js_new_object();
-        js_set_string(entry, "file", text_string(&file));
-        js_set_string(entry, "sha256", hash);
-        js_set_string(entry, "from", slash == NULL ? run->path : slash + 1);
-        js_set_string(entry, "started", js_get_string(run->header, "started", NULL));
-        js_set_string(entry, "boot_id", js_get_string(run->header, "boot_id", NULL));
-        js_set_string(entry, "label", js_get_string(run->header, "label", NULL));
-    }
-    free(to);
-    text_free(&file);
-    text_free(&content);
-    return entry;
+/* What becomes a baseline, read and checked before anything is written. */
+struct saving {
+    const char *results, *name;
+    struct run *runs;
+    size_t n;
+    struct strings files; /* their names in the baseline */
+    js *entries;
+};
+
+static const char *header_text(const struct run *run, const char *key) {
+    return js_get_string(run->header, key, "");
 }
 
-static bool fill(const char *folder, const char *name, const struct run *runs, size_t n, struct error *err) {
-    char created[CLOCK_STAMP_SIZE];
-    struct clock clock = clock_real();
-    clock_stamp(clock_wall(&clock), created);
-    js *manifest = js_new_object();
-    js *list = js_new_array();
-    js_set_string(manifest, "schema", "gpuvet.baseline/1");
-    js_set_string(manifest, "name", name);
-    js_set_string(manifest, "created", created);
-    js_set_string(manifest, "machine_id", js_get_string(runs[0].header, "machine_id", NULL));
-    js_set_string(manifest, "build_id", build_of(&runs[0]));
-    js_set(manifest, "runs", list);
-    bool good = true;
-    for (size_t i = 0; good && i < n; i++) {
-        js *entry = copy_run(&runs[i], i, folder, err);
-        good = entry != NULL;
-        if (good)
-            js_append(list, entry);
+static const char *build_of(const struct run *run) {
+    return js_get_string(js_get(run->header, "tool"), "build_id", "");
+}
+
+static bool check_alike(const struct saving *s, struct error *err) {
+    const struct run *a = &s->runs[0];
+    for (size_t i = 1; i < s->n; i++) {
+        const struct run *b = &s->runs[i];
+        const char *what = NULL;
+        if (strcmp(header_text(a, "machine_id"), header_text(b, "machine_id")) != 0)
+            what = "different machines";
+        else if (js_get_bool(a->header, "simulated", false) != js_get_bool(b->header, "simulated", false))
+            what = "a simulated and a real run";
+        else if (strcmp(build_of(a), build_of(b)) != 0)
+            what = "different builds of gpuvet";
+        if (what != NULL)
+            return FAIL(err, ERROR_USAGE, "%s and %s are of %s: one baseline holds runs of one kind only",
+                        a->path, b->path, what);
     }
+    return true;
+}
+
+static void warn(const struct saving *s, struct strings *warnings) {
+    bool one_boot = true;
+    for (size_t i = 0; i < s->n; i++) {
+        if (s->runs[i].interrupted)
+            strings_addf(warnings, "%s was interrupted: it holds less than the others", s->runs[i].path);
+        one_boot =
+            one_boot && strcmp(header_text(&s->runs[i], "boot_id"), header_text(&s->runs[0], "boot_id")) == 0;
+    }
+    if (s->n < FEW_RUNS)
+        strings_addf(warnings,
+                     "%zu run%s: with at least %d a comparison measures the spread between runs instead of "
+                     "assuming it",
+                     s->n, s->n == 1 ? "" : "s", FEW_RUNS);
+    if (one_boot)
+        strings_addf(warnings, "all runs are of one boot: for a change that needs a reboot, save runs of at "
+                               "least two boots");
+}
+
+/* "20260131T120000Z-node-17.jsonl", or a number where that is no safe or no new name. */
+static void choose_file_name(struct saving *s, const char *path) {
+    const char *slash = strrchr(path, '/');
+    const char *base = slash == NULL ? path : slash + 1;
+    if (baseline_name_is_good(base) && strcmp(base, "baseline.json") != 0 &&
+        !strings_contain(&s->files, base))
+        strings_add(&s->files, base);
+    else
+        strings_addf(&s->files, "run-%zu%s", s->files.count + 1,
+                     text_ends(base, ".gz") ? ".jsonl.gz" : ".jsonl");
+}
+
+/* "run-2.jsonl" may be the given name of a later file; then the invented one was first. */
+static bool check_file_names(const struct saving *s, struct error *err) {
+    for (size_t i = 0; i < s->files.count; i++)
+        for (size_t j = 0; j < i; j++)
+            if (strcmp(s->files.items[i], s->files.items[j]) == 0)
+                return FAIL(err, ERROR_USAGE, "two runs would be called %s: rename one", s->files.items[i]);
+    return true;
+}
+
+static bool copy_run(struct saving *s, size_t i, const char *folder, struct error *err) {
+    struct text bytes = {0};
+    char sum[SHA256_HEX_SIZE];
+    char *path = path_join(folder, s->files.items[i]);
+    bool good = file_read(s->runs[i].path, RUN_MAX_BYTES, &bytes, err);
+    if (good) {
+        sha256_hex(text_string(&bytes), bytes.length, sum);
+        for (size_t k = 0; k < js_length(s->entries) && good; k++)
+            if (strcmp(js_get_string(js_at(s->entries, k), "sha256", ""), sum) == 0)
+                good = FAIL(err, ERROR_USAGE, "%s and %s are the same run: one run counts once",
+                            s->runs[k].path, s->runs[i].path);
+    }
+    good = good && file_replace(path, text_string(&bytes), bytes.length, err);
+    if (good) {
+        js *entry = js_new_object();
+        js_set_string(entry, "file", s->files.items[i]);
+        js_set_string(entry, "sha256", sum);
+        js_set_string(entry, "boot_id", js_get_string(s->runs[i].header, "boot_id", NULL));
+        js_set_string(entry, "label", js_get_string(s->runs[i].header, "label", NULL));
+        js_append(s->entries, entry);
+    }
+    text_free(&bytes);
+    free(path);
+    return good;
+}
+
+static bool write_manifest(const struct saving *s, const char *folder, struct error *err) {
+    struct clock clock = clock_real();
+    char stamp[CLOCK_STAMP_SIZE];
+    clock_stamp(clock_wall(&clock), stamp);
+    js *manifest = js_new_object();
+    js_set_string(manifest, "schema", "gpuvet.baseline/1");
+    js_set_string(manifest, "name", s->name);
+    js_set_string(manifest, "created", stamp);
+    js_set_string(manifest, "machine_id", js_get_string(s->runs[0].header, "machine_id", NULL));
+    js_set_string(manifest, "build_id", build_of(&s->runs[0]));
+    js_set_bool(manifest, "simulated", js_get_bool(s->runs[0].header, "simulated", false));
+    js_set(manifest, "runs", js_keep(s->entries));
     char *text = js_text_pretty(manifest);
     char *path = path_join(folder, "baseline.json");
-    good = good && file_replace(path, text, strlen(text), err);
+    bool good = file_replace(path, text, strlen(text), err);
     free(path);
     free(text);
     js_free(manifest);
     return good;
 }
 
-static bool save_runs(const char *results, const char *name, const struct run *runs, size_t n,
-                      struct error *err) {
-    char *fresh = hidden_folder(results, name, "new");
-    bool good =
-        folder_make(fresh, err) && fill(fresh, name, runs, n, err) && put_in_place(results, name, fresh, err);
+static void sync_folder(const char *path) {
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    fsync(fd); /* some file systems cannot; the files themselves are synced */
+    close(fd);
+}
+
+/* Puts the finished folder in its place; an old one is moved aside first, and back should that fail. */
+static bool put_in_place(const struct saving *s, const char *made, const char *aside, struct error *err) {
+    char *place = baseline_path(s->results, s->name, NULL);
+    bool had = baseline_exists(s->results, s->name);
+    bool good = true;
+    if (had && rename(place, aside) != 0)
+        good = FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot move %s aside: %s", place, strerror(errno));
+    if (good && rename(made, place) != 0) {
+        good =
+            FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot rename %s to %s: %s", made, place, strerror(errno));
+        if (had && rename(aside, place) != 0)
+            error_context(err, "the old baseline is now %s", aside);
+        had = false;
+    }
+    char *above = baseline_path(s->results, NULL, NULL);
+    sync_folder(above);
+    free(above);
+    free(place);
+    return !good || !had ? good : baseline_remove_folder(aside, err);
+}
+
+static bool write_all(struct saving *s, struct error *err) {
+    struct text hidden = {0};
+    text_addf(&hidden, ".%s.new.%ld", s->name, (long)getpid());
+    char *made = baseline_path(s->results, text_string(&hidden), NULL);
+    text_clear(&hidden);
+    text_addf(&hidden, ".%s.old.%ld", s->name, (long)getpid());
+    char *aside = baseline_path(s->results, text_string(&hidden), NULL);
+    bool good = folder_make(made, err);
+    for (size_t i = 0; i < s->n && good; i++)
+        good = copy_run(s, i, made, err);
+    good = good && write_manifest(s, made, err);
+    if (good)
+        sync_folder(made);
+    good = good && put_in_place(s, made, aside, err);
     struct error ignored = {0};
-    if (!good)
-        remove_folder(fresh, &ignored);
-    free(fresh);
+    struct stat st;
+    if (!good && stat(made, &st) == 0)
+        baseline_remove_folder(made, &ignored);
+    text_free(&hidden);
+    free(made);
+    free(aside);
     return good;
+}
+
+static bool read_all(struct saving *s, const struct strings *paths, struct error *err) {
+    if (paths->count == 0)
+        return FAIL(err, ERROR_USAGE, "a baseline needs at least one run");
+    if (paths->count > BASELINE_MAX_RUNS)
+        return FAIL(err, ERROR_USAGE, "a baseline holds at most %d runs", BASELINE_MAX_RUNS);
+    for (size_t i = 0; i < paths->count; i++) {
+        char *path = run_path(s->results, paths->items[i]);
+        bool good = path != NULL
+                        ? runs_add(path, &s->runs, &s->n, err)
+                        : FAIL(err, ERROR_USAGE, "'%s' is neither a run file nor the name of one in %s/runs",
+                               paths->items[i], s->results);
+        if (good)
+            choose_file_name(s, path);
+        free(path);
+        if (!good)
+            return RELAY(err);
+    }
+    return check_alike(s, err) && check_file_names(s, err);
 }
 
 bool baseline_save(const char *results, const char *name, const struct strings *paths, bool force,
                    struct strings *warnings, struct error *err) {
-    struct run *runs = NULL;
-    size_t n = 0;
-    enum { MOST_RUNS = 100 };
-    if (!baseline_check_name(name, err))
-        return false;
-    if (paths->count == 0 || paths->count > MOST_RUNS)
-        return FAIL(err, ERROR_USAGE, "a baseline holds 1 to %d runs", MOST_RUNS);
-    if (baseline_exists(results, name) && !force)
-        return FAIL(err, ERROR_USAGE, "baseline %s is there already; --force replaces it", name);
-    bool good = true;
-    for (size_t i = 0; good && i < paths->count; i++)
-        good = runs_load(results, paths->items[i], &runs, &n, err);
-    good = good && check_runs(runs, n, warnings, err) && save_runs(results, name, runs, n, err);
-    runs_free(runs, n);
-    return good;
-}
-
-bool baseline_remove(const char *results, const char *name, struct error *err) {
-    if (!baseline_exists(results, name)) {
-        js *none = baseline_manifest(results, name, err); /* says why */
-        js_free(none);
-        return false;
-    }
-    struct text folder = {0};
-    text_addf(&folder, "%s/baselines/%s", results, name);
-    /* Out of sight first: what a crash leaves behind is no half baseline. */
-    char *old = hidden_folder(results, name, "old");
-    bool good =
-        rename(text_string(&folder), old) == 0 ||
-        FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot remove %s: %s", text_string(&folder), strerror(errno));
-    good = good && remove_folder(old, err);
-    free(old);
-    text_free(&folder);
-    return good;
+    struct saving s = {.results = results, .name = name, .entries = js_new_array()};
+    bool good = baseline_check_name(name, err);
+    if (good && !force && baseline_exists(results, name))
+        good = FAIL(err, ERROR_USAGE, "there is a baseline '%s' already: --force replaces it", name);
+    good = good && read_all(&s, paths, err) && write_all(&s, err);
+    if (good)
+        warn(&s, warnings);
+    runs_free(s.runs, s.n);
+    strings_free(&s.files);
+    js_free(s.entries);
+    return good || RELAY(err);
 }
