@@ -152,6 +152,10 @@ static void unknown_mps_leaves_the_raw_limit(void **state) {
     device(&node, PORT, 5, 16, 256, NULL);
     js_set_string(node.environment, "pci." GPU ".mps", "needs root");
     limits_are(&node, -1, -1, raw, raw);
+    /* The GPU's own MPS says nothing of a path that is not to be seen. */
+    node = begin();
+    device(&node, GPU, 5, 16, 128, NULL);
+    limits_are(&node, -1, -1, raw, raw);
 }
 
 static void nvml_where_the_environment_is_silent(void **state) {
