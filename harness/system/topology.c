@@ -13,8 +13,23 @@ struct topology {
     hwloc_topology_t inner;
 };
 
+/* hwloc as a reader of sysfs only. Its plugins would load OpenCL (and with it libcuda, which wakes GPUs and
+ * may hang) and X11, so they stay out, also where a distribution builds them in. */
+static bool start(hwloc_topology_t *out, struct error *err) {
+    static const char *const unwanted[] = {"opencl", "cuda", "nvml", "rsmi", "levelzero", "gl"};
+    setenv("HWLOC_PLUGINS_PATH", "/nonexistent", 1);
+    if (hwloc_topology_init(out) != 0)
+        return FAIL(err, ERROR_SYSTEM, "hwloc does not start");
+    for (size_t i = 0; i < sizeof unwanted / sizeof *unwanted; i++)
+        hwloc_topology_set_components(*out, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, unwanted[i]);
+    return true;
+}
+
+/* What the cpuset forbids stays in the picture, so that a node has the same index in a container as outside;
+ * it is no place to pin to all the same. */
 static struct topology *load(hwloc_topology_t inner, const char *what, struct error *err) {
     hwloc_topology_set_io_types_filter(inner, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
+    hwloc_topology_set_flags(inner, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
     if (hwloc_topology_load(inner) != 0) {
         hwloc_topology_destroy(inner);
         FAIL(err, ERROR_DATA, "hwloc cannot read %s", what);
@@ -25,13 +40,27 @@ static struct topology *load(hwloc_topology_t inner, const char *what, struct er
     return topology;
 }
 
+/* Who started us under taskset, or a batch system by affinity, means it: the rest is not ours. */
+static void allow_affinity(hwloc_topology_t inner) {
+    hwloc_bitmap_t set = hwloc_bitmap_alloc();
+    if (set != NULL && hwloc_get_cpubind(inner, set, HWLOC_CPUBIND_PROCESS) == 0) {
+        hwloc_bitmap_and(set, set, hwloc_topology_get_allowed_cpuset(inner));
+        if (!hwloc_bitmap_iszero(set))
+            hwloc_topology_allow(inner, set, NULL, HWLOC_ALLOW_FLAG_CUSTOM);
+    }
+    hwloc_bitmap_free(set);
+}
+
 struct topology *topology_live(struct error *err) {
     hwloc_topology_t inner;
-    if (hwloc_topology_init(&inner) != 0) {
-        FAIL(err, ERROR_SYSTEM, "hwloc does not start");
+    if (!start(&inner, err)) {
+        RELAY(err);
         return NULL;
     }
-    return load(inner, "this machine's topology", err);
+    struct topology *topology = load(inner, "this machine's topology", err);
+    if (topology != NULL)
+        allow_affinity(topology->inner);
+    return topology;
 }
 
 struct topology *topology_from_xml(const char *xml, size_t length, struct error *err) {
@@ -42,8 +71,8 @@ struct topology *topology_from_xml(const char *xml, size_t length, struct error 
         FAIL(err, ERROR_DATA, "the topology is over 4 MiB");
         return NULL;
     }
-    if (hwloc_topology_init(&inner) != 0) {
-        FAIL(err, ERROR_SYSTEM, "hwloc does not start");
+    if (!start(&inner, err)) {
+        RELAY(err);
         return NULL;
     }
     if (hwloc_topology_set_xmlbuffer(inner, xml, (int)length + 1) != 0) {
