@@ -88,6 +88,37 @@ static const char *build_of(const struct run *run) {
     return js_get_string(js_get(run->header, "tool"), "build_id", "");
 }
 
+static void list_gpus(const struct run *run, struct text *out) {
+    struct strings uuids = {0};
+    const js *gpus = js_get(run->header, "gpus");
+    for (size_t i = 0; i < js_length(gpus); i++)
+        strings_add(&uuids, js_get_string(js_at(gpus, i), "uuid", "?"));
+    strings_sort(&uuids);
+    for (size_t i = 0; i < uuids.count; i++)
+        text_addf(out, "%s ", uuids.items[i]);
+    strings_free(&uuids);
+}
+
+static bool same_gpus(const struct run *a, const struct run *b) {
+    struct text x = {0};
+    struct text y = {0};
+    list_gpus(a, &x);
+    list_gpus(b, &y);
+    bool same = strcmp(text_string(&x), text_string(&y)) == 0;
+    text_free(&x);
+    text_free(&y);
+    return same;
+}
+
+/* One run twice would make a spread of zero. */
+static bool check_different(const struct saving *s, size_t i, struct error *err) {
+    for (size_t j = 0; j < i; j++)
+        if (s->runs[i].n_records == s->runs[j].n_records && js_equal(s->runs[i].header, s->runs[j].header))
+            return FAIL(err, ERROR_USAGE, "%s and %s are the same run: one run counts once", s->runs[j].path,
+                        s->runs[i].path);
+    return true;
+}
+
 static bool check_alike(const struct saving *s, struct error *err) {
     const struct run *a = &s->runs[0];
     for (size_t i = 1; i < s->n; i++) {
@@ -99,9 +130,13 @@ static bool check_alike(const struct saving *s, struct error *err) {
             what = "a simulated and a real run";
         else if (strcmp(build_of(a), build_of(b)) != 0)
             what = "different builds of gpuvet";
+        else if (!same_gpus(a, b))
+            what = "different GPUs";
         if (what != NULL)
             return FAIL(err, ERROR_USAGE, "%s and %s are of %s: one baseline holds runs of one kind only",
                         a->path, b->path, what);
+        if (!check_different(s, i, err))
+            return RELAY(err);
     }
     return true;
 }

@@ -10,7 +10,7 @@ expect 2 "$GPUVET" baseline list
 one_line
 has err "gpuvet run creates it"
 expect 0 "$GPUVET" baseline save before b1.jsonl b2.jsonl b3.jsonl
-has out "saved 3 runs"
+has out "holds 3 runs"
 [ ! -s err ] || fail "a warning although 3 runs of 3 boots"
 [ -z "$(find results/baselines -name '.*')" ] || fail "something unfinished is left"
 expect 0 "$GPUVET" baseline list
@@ -32,7 +32,7 @@ cp slow.jsonl results/runs/
 expect 2 "$GPUVET" baseline save before b3.jsonl
 has err "--force"
 expect 0 "$GPUVET" baseline save --force before b3.jsonl
-has err "at least 3 runs"
+has err "with at least 3"
 has err "one boot"
 for name in ../x .hidden "a b" "" a/b; do
     expect 2 "$GPUVET" baseline save "$name" b3.jsonl
@@ -44,10 +44,10 @@ mixed() {
     expect 2 "$GPUVET" baseline save mixed b3.jsonl other.jsonl
     has err "$1"
 }
-mixed "of different machines" machine=m2
-mixed "of different builds" build=b2
-mixed "of different GPUs" gpus=1
-mixed "one simulated and one real" simulated=1
+mixed "different machines" machine=m2
+mixed "different builds" build=b2
+mixed "different GPUs" gpus=1
+mixed "a simulated and a real run" simulated=1
 cp b3.jsonl copy.jsonl
 expect 2 "$GPUVET" baseline save mixed b3.jsonl copy.jsonl
 has err "the same run"
@@ -58,25 +58,25 @@ has err "no baseline 'mixed'"
 damage() {
     expect 2 "$GPUVET" compare before slow.jsonl
     one_line
-    has err "baseline before is damaged"
+    has err "baseline 'before'"
     expect 0 "$GPUVET" baseline save --force before b3.jsonl
 }
-echo >>results/baselines/before/run-1.jsonl
+echo >>results/baselines/before/b3.jsonl
 damage
-rm results/baselines/before/run-1.jsonl
+rm results/baselines/before/b3.jsonl
 damage
 echo '{' >results/baselines/before/baseline.json
 expect 0 "$GPUVET" baseline list
-has out damaged
+has err damaged
 damage
-sed -i 's/run-1.jsonl/..\/x/' results/baselines/before/baseline.json
+sed -i 's/b3.jsonl/..\/x/' results/baselines/before/baseline.json
 damage
 rm results/baselines/before/baseline.json
 damage
 
 expect 0 "$GPUVET" baseline remove before
 expect 0 "$GPUVET" baseline list
-has out "no baseline"
+has out "No baseline yet"
 expect 2 "$GPUVET" baseline remove before
 has err "no baseline 'before'"
 expect 2 "$GPUVET" baseline sve x

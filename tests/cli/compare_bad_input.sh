@@ -9,7 +9,7 @@ bad() { # TEXT FILE
     has err "$1"
 }
 bad "nowhere.jsonl" nowhere.jsonl
-bad "nowhere/x: No such file" nowhere/x
+bad "nowhere/x" nowhere/x
 : >empty
 bad "the file is empty" empty
 head -c 50 a.jsonl >cut
@@ -33,7 +33,7 @@ bad "cannot unpack cut.gz" cut.gz
 mkfifo fifo
 bad "no regular file" ./fifo
 mkdir dir
-bad "no regular file" ./dir
+bad "no run file ./dir" ./dir
 { printf '%0.s[' $(seq 200); echo; } >deep
 bad "deep" deep
 
@@ -41,7 +41,7 @@ expect 2 "$GPUVET" compare a.jsonl
 one_line
 has err "BEFORE and AFTER"
 expect 2 "$GPUVET" compare --before a.jsonl
-has err "--after is missing"
+has err "both --before"
 expect 2 "$GPUVET" compare --before a.jsonl a.jsonl --after a.jsonl
 has err "the same run"
 expect 2 "$GPUVET" compare a.jsonl a.jsonl --results nowhere
