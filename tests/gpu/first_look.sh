@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# One call on a GPU machine: first_look.sh PROGRAM OUT. Runs every case of `run`, the deliberate faults, and an A/A
-# comparison; prints what a reader needs, keeps the run files (gzip) under OUT. Nothing of the machine is changed.
+# One call on a GPU machine: first_look.sh PROGRAM OUT [deep]. Runs every case of `run`, an A/A comparison, a
+# baseline, and with `deep` the deliberate faults; prints what a reader needs, keeps the run files (gzip) under OUT. Nothing of the machine is changed.
 set -u
 program=$(realpath "$1")
 out=$2
@@ -34,6 +34,12 @@ if "$program" compare --help >/dev/null 2>&1; then
     echo "== A/A"
     expect 0 "$program" compare "$a" "$b"
 fi
+echo "== before and after, as a user does it"
+third=$(mktemp)
+expect 0 "$program" run --no-baseline --label C; keep standard-c; cp "$(newest)" "$third"
+expect 0 "$program" baseline save before "$a" "$b" "$third"
+expect 0 "$program" run --label after | tee "$out/against-baseline.txt"; keep standard-after
+if [ "${3:-}" = deep ]; then
 echo "== corruption"
 expect 1 "$program" run --no-baseline --rounds 1 --case '*/bandwidth*corrupt=*'; reasons; keep corruption
 echo "== faults"
@@ -44,6 +50,7 @@ for how in gpu-sticky gpu-hang hang crash; do
     keep "fault-$how"
 done
 echo "== wrong GPU"; expect 2 "$program" run --gpu 99
+fi
 nvidia-smi --query-gpu=index,utilization.gpu,memory.used --format=csv
 echo "failures: $failures"
 [ "$failures" = 0 ]
