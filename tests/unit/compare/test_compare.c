@@ -110,7 +110,7 @@ static void facts_for_the_worse(void **state) {
     assert_true(worse_has(&c, "p2p.0.1"));
     assert_true(worse_has(&c, "kernel.clocksource"));
     assert_true(worse_has(&c, "gpu." MADE_GPU ".pcie.width"));
-    assert_true(worse_has(&c, "path." MADE_GPU"));
+    assert_true(worse_has(&c, "path." MADE_GPU));
     assert_int_equal(comparison_exit_status(&c, false), 1);
     comparison_free(&c);
     /* The other way round only the ECC mode is worse: any change of it is. */
