@@ -5,6 +5,7 @@
 #include "base/files.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "system/cgroup.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -61,58 +62,34 @@ static int64_t read_pressure(const char *root, const char *path) {
     return total;
 }
 
-/* The line "N:controllers:/path" of /proc/self/cgroup for a v1 controller, or "0::/path" for v2 (NULL). */
-static char *cgroup_path(const char *lines, const char *controller) {
-    struct strings all = {0};
-    char *found = NULL;
-    strings_split(&all, lines, '\n');
-    for (size_t i = 0; i < all.count && found == NULL; i++) {
-        char *list = strchr(all.items[i], ':');
-        char *path = list == NULL ? NULL : strchr(list + 1, ':');
-        if (path == NULL)
-            continue;
-        *path = '\0';
-        struct strings names = {0};
-        strings_split(&names, list + 1, ',');
-        if (controller == NULL ? list[1] == '\0' : strings_contain(&names, controller))
-            found = mem_copy_string(path + 1);
-        strings_free(&names);
-    }
-    strings_free(&all);
-    return found;
-}
-
-static int64_t read_throttled(const char *root, const char *mount, const char *controller, const char *lines,
-                              const char *key, int64_t unit_ns) {
-    char *group = cgroup_path(lines, controller);
-    if (group == NULL)
-        return -1;
-    struct text path = {0};
-    struct text text = {0};
+/* The value behind a word at the start of a line. */
+static int64_t stat_value(const char *lines, const char *key) {
+    size_t length = strlen(key);
     int64_t value = -1;
-    text_addf(&path, "%s%s/cpu.stat", mount, group);
-    const char *content = slurp(root, path.data, SMALL_FILE, &text);
-    const char *found = content == NULL ? NULL : strstr(content, key);
-    if (found != NULL && sscanf(found + strlen(key), " %" SCNd64, &value) == 1)
-        value *= unit_ns;
-    else
-        value = -1;
-    text_free(&text);
-    text_free(&path);
-    free(group);
+    for (const char *at = strstr(lines, key); at != NULL && value < 0; at = strstr(at + 1, key))
+        if ((at == lines || at[-1] == '\n') && at[length] == ' ' &&
+            sscanf(at + length, " %" SCNd64, &value) != 1)
+            value = -1;
     return value;
 }
 
+/* How long the quota held the caller's cgroup back. */
 static int64_t read_quota(const char *root) {
-    struct text text = {0};
-    const char *lines = slurp(root, "/proc/self/cgroup", SMALL_FILE, &text);
-    if (lines == NULL)
-        return -1;
-    int64_t v1 = read_throttled(root, "/sys/fs/cgroup/cpu", "cpu", lines, "throttled_time", 1);
-    int64_t v2 =
-        v1 >= 0 ? v1 : read_throttled(root, "/sys/fs/cgroup", NULL, lines, "throttled_usec", NS_PER_US);
-    text_free(&text);
-    return v2;
+    char *copy = mem_copy_string(root);
+    const struct source source = {.root = copy, .live = root[0] == '\0'};
+    struct cgroup_place place;
+    int64_t ns = -1;
+    if (cgroup_find(&source, "cpu", &place)) {
+        char *lines = cgroup_text(&source, &place, "cpu.stat");
+        if (lines != NULL)
+            ns = stat_value(lines, place.v2 ? "throttled_usec" : "throttled_time");
+        if (ns > 0 && place.v2)
+            ns *= NS_PER_US;
+        free(lines);
+        cgroup_place_free(&place);
+    }
+    free(copy);
+    return ns;
 }
 
 /* "PID (name, which may hold anything) S PPID … utime stime …" */
