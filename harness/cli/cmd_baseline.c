@@ -75,8 +75,12 @@ static bool list(const char *results, const struct baseline_values *v, const str
     for (size_t i = 0; i < names.count; i++) {
         struct error damaged = {0};
         js *manifest = baseline_manifest(results, names.items[i], &damaged);
-        if (manifest == NULL) {
+        if (manifest == NULL) { /* the others are listed all the same */
             log_error(&damaged);
+            js *broken = js_new_object();
+            js_set_string(broken, "name", names.items[i]);
+            js_set_string(broken, "error", damaged.text);
+            js_append(all, broken);
             continue;
         }
         if (!v->json) {
@@ -104,6 +108,12 @@ static bool list(const char *results, const struct baseline_values *v, const str
 static bool show(const char *results, const struct baseline_values *v, const struct strings *arguments,
                  struct error *err) {
     static const char *const shown[] = {"name", "created", "machine_id", "build_id"};
+    struct run *runs_read;
+    size_t n;
+    /* The run files are checked too: what is shown is sound. */
+    if (!baseline_load(results, arguments->items[1], &runs_read, &n, err))
+        return RELAY(err);
+    runs_free(runs_read, n);
     js *manifest = baseline_manifest(results, arguments->items[1], err);
     if (manifest == NULL)
         return RELAY(err);

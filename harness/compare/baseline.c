@@ -9,6 +9,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -245,8 +246,16 @@ bool baseline_remove_folder(const char *path, struct error *err) {
 bool baseline_remove(const char *results, const char *name, struct error *err) {
     if (!must_exist(results, name, err))
         return RELAY(err);
+    struct text hidden = {0};
+    text_addf(&hidden, ".%s.old.%ld", name, (long)getpid());
     char *path = baseline_path(results, name, NULL);
-    bool good = baseline_remove_folder(path, err);
+    char *aside = baseline_path(results, text_string(&hidden), NULL);
+    /* Out of sight first: what an interrupt leaves behind is no half baseline. */
+    bool good = rename(path, aside) == 0 ||
+                FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot remove %s: %s", path, strerror(errno));
+    good = good && baseline_remove_folder(aside, err);
+    text_free(&hidden);
+    free(aside);
     free(path);
     return good;
 }

@@ -14,7 +14,6 @@ enum {
 
 /* [A-Za-z0-9._-], without a leading dot: safe as one part of a path. */
 bool baseline_name_is_good(const char *name);
-bool baseline_check_name(const char *name, struct error *err);
 
 /* RESULTS/baselines[/name[/file]]; release with free. */
 char *baseline_path(const char *results, const char *name, const char *file);

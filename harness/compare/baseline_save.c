@@ -296,6 +296,9 @@ static bool read_all(struct saving *s, const struct strings *paths, struct error
         free(path);
         if (!good)
             return RELAY(err);
+        if (s->runs[i].n_records == 0)
+            return FAIL(err, ERROR_DATA, "%s holds no record: nothing could be compared with it",
+                        s->runs[i].path);
     }
     return check_alike(s, err) && check_file_names(s, err);
 }

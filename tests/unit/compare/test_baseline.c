@@ -101,6 +101,8 @@ static void only_runs_of_one_kind(void **state) {
     made_write(p->run[1], (struct made){.number = 1});
     assert_int_equal(save(p, "b", 2, false, "same run"), -1);
     assert_int_equal(save(p, "b", 0, false, "at least one run"), -1);
+    made_write(p->run[0], (struct made){.number = 1, .no_record = true});
+    assert_int_equal(save(p, "b", 1, false, "holds no record"), -1);
     assert_false(baseline_exists(p->folder, "b"));
 }
 
