@@ -12,6 +12,7 @@
 struct env_values {
     const char *from;
     bool json;
+    bool hash;
 };
 
 static const struct option_row options[] = {
@@ -24,15 +25,21 @@ static const struct option_row options[] = {
      .type = OPTION_FLAG,
      .offset = offsetof(struct env_values, json),
      .help = "for machines"},
+    {.name = "hash",
+     .type = OPTION_FLAG,
+     .offset = offsetof(struct env_values, hash),
+     .help = "read the GPU libraries whole for their SHA-256, which takes seconds"},
     {0},
 };
 
 /* Environment without a plan: no topology is needed, so a capture may lack it. */
-static bool read_environment(const char *from, js *stable, js *moving, struct error *err) {
+static bool read_environment(const struct env_values *values, js *stable, js *moving, struct error *err) {
     struct source source = {0};
     struct gpu_list gpus = {0};
     struct error no_gpu = {0};
+    const char *from = values->from;
     bool good = from != NULL ? source_capture(from, &source, err) : source_live(&source, err);
+    source.hash_libraries = values->hash;
     struct facts *facts = good ? facts_read(&source, err) : NULL;
     if (facts != NULL)
         facts_environment(facts, stable, moving);
@@ -77,7 +84,7 @@ static int run(void *values, const struct strings *arguments) {
     js_set_string(out, "schema", "gpuvet.env/1");
     js_set(out, "environment", stable);
     js_set(out, "environment_volatile", moving);
-    bool good = read_environment(v->from, stable, moving, &err);
+    bool good = read_environment(v, stable, moving, &err);
     if (!good) {
         log_error(&err);
     } else if (v->json) {
