@@ -34,7 +34,7 @@ set(CMAKE_CUDA_FLAGS_DEBUG "-O2")
 
 set(cuda_warnings -Wall,-Wextra,-Wconversion,-Werror)
 # No exceptions, so no libstdc++.
-add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=${cuda_warnings},-fno-exceptions,-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=>"
+add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=${cuda_warnings},-fno-exceptions,-fno-threadsafe-statics,-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=>"
                     "$<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings>")
 
 get_filename_component(cuda_root ${CMAKE_CUDA_COMPILER} REALPATH)

@@ -380,6 +380,10 @@ static void print_summary(const struct job *job) {
 static int status_of(const struct job *job) {
     const struct outcome_counts *c = &job->coordinator.counts;
     int compared = job->compared ? comparison_exit_status(&job->comparison, job->v->strict) : 0;
+    /* A baseline that nobody named may well be of another build or of other GPUs: said above, and no refusal.
+     */
+    if (compared == EXIT_REFUSED && job->v->baseline == NULL)
+        compared = 0;
     if (compared == EXIT_REFUSED)
         return compared;
     if (c->fail + c->hang + c->error > 0 || compared == 1)

@@ -1,3 +1,4 @@
+#!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # A baseline's life: saved, shown, used, replaced, damaged, removed.
 . "$GPUVET_SOURCE/tests/cli/lib.sh"

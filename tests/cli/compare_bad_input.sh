@@ -1,3 +1,4 @@
+#!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Files that are no runs, or were: one clear line each, status 2.
 . "$GPUVET_SOURCE/tests/cli/lib.sh"
@@ -12,8 +13,8 @@ bad "nowhere.jsonl" nowhere.jsonl
 bad "nowhere/x" nowhere/x
 : >empty
 bad "the file is empty" empty
-head -c 50 a.jsonl >cut
-bad "the first line is cut off" cut
+head -c 50 a.jsonl >cut.jsonl
+bad "the first line is cut off" cut.jsonl
 head -c 300000 /dev/urandom >noise
 bad "noise" noise
 echo '{"schema":"gpuvet.doctor/1"}' >other

@@ -1,3 +1,4 @@
+#!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Facts that changed for the worse, environment differences, and what may not be compared at all.
 . "$GPUVET_SOURCE/tests/cli/lib.sh"

@@ -1,3 +1,4 @@
+#!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Verdicts and exit statuses on run files with known contents.
 . "$GPUVET_SOURCE/tests/cli/lib.sh"

@@ -1,3 +1,4 @@
+#!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # gpuvet env: this machine, captures, and what is no capture.
 # shellcheck source=tests/cli/lib.sh disable=SC1091

@@ -1,3 +1,4 @@
+#!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # For the scripts in tests/cli: each runs in an empty folder of its own with $GPUVET the program.
 # shellcheck shell=bash

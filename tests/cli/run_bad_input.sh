@@ -1,3 +1,4 @@
+#!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Bad input: one clear line, what and what to do, status 2, nothing half-written.
 . "$GPUVET_SOURCE/tests/cli/lib.sh"

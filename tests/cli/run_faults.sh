@@ -1,3 +1,4 @@
+#!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Each way to misbehave costs its own item only; the items after it are there, with a footer at the end.
 . "$GPUVET_SOURCE/tests/cli/lib.sh"

@@ -1,3 +1,4 @@
+#!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # An interrupt ends with a footer and leaves nothing running; kill -9 leaves a file that still reads.
 . "$GPUVET_SOURCE/tests/cli/lib.sh"

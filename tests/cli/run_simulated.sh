@@ -1,3 +1,4 @@
+#!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # The whole pipeline with made-up values: no GPU, no waiting, equal seeds give equal records.
 . "$GPUVET_SOURCE/tests/cli/lib.sh"

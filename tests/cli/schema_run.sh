@@ -1,3 +1,4 @@
+#!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # What is written fits its schema, and the schema refuses what is broken.
 . "$GPUVET_SOURCE/tests/cli/lib.sh"
