@@ -42,9 +42,9 @@ static void take_gpu(const js *gpu, struct gpu_info *out, int position) {
     out->pcie_gen_max = take_int(js_get(gpu, "pcie"), "gen_max");
     out->pcie_width_max = take_int(js_get(gpu, "pcie"), "width_max");
     out->mig = js_get_bool(gpu, "mig", false);
-    if (out->uuid[0] == '\0')
-        snprintf(out->unusable, sizeof out->unusable, "its UUID is not known: %.100s",
-                 js_get_string(gpu, "error", "the driver does not give it"));
+    take_text(gpu, "unusable", out->unusable, sizeof out->unusable);
+    if (out->uuid[0] == '\0' && out->unusable[0] == '\0')
+        snprintf(out->unusable, sizeof out->unusable, "the driver does not give its UUID");
 }
 
 void gpu_list_from_json(const js *array, struct gpu_list *out) {
