@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The portable program needs libc and libm only, and no symbol of a glibc after 2.35.
+. "$GPUVET_SOURCE/tests/cli/lib.sh"
+grep -q 'GPUVET_PORTABLE:BOOL=ON' "$GPUVET_BUILD/CMakeCache.txt" || { echo "skip: not the portable build"; exit 77; }
+command -v readelf >/dev/null || { echo "skip: readelf is not installed"; exit 77; }
+readelf -d "$GPUVET" | grep NEEDED | grep -o '\[.*\]' >needed
+grep -vE '^\[(libc\.so\.6|libm\.so\.6|ld-linux-x86-64\.so\.2)\]$' needed && fail "needs more than libc and libm"
+grep -q 'libc.so.6' needed || fail "readelf shows no libc"
+newest=$(readelf -V "$GPUVET" | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -1)
+[ "$(printf '%s\n' GLIBC_2.35 "$newest" | sort -V | tail -1)" = GLIBC_2.35 ] || fail "needs $newest"
