@@ -53,9 +53,16 @@ bool error_relay(struct error *err, const char *file, int line, const char *func
 
 void error_clear(struct error *err);
 
-#define FAIL(err, kind, ...) error_set((err), (kind), 0, __FILE__, __LINE__, __func__, __VA_ARGS__)
+/* Makes it plain to analysers that a failure is false. */
+static inline bool error_is_false(bool set) {
+    (void)set;
+    return false;
+}
+
+#define FAIL(err, kind, ...)                                                                                 \
+    error_is_false(error_set((err), (kind), 0, __FILE__, __LINE__, __func__, __VA_ARGS__))
 #define FAIL_NATIVE(err, kind, native, ...)                                                                  \
-    error_set((err), (kind), (native), __FILE__, __LINE__, __func__, __VA_ARGS__)
-#define RELAY(err) error_relay((err), __FILE__, __LINE__, __func__)
+    error_is_false(error_set((err), (kind), (native), __FILE__, __LINE__, __func__, __VA_ARGS__))
+#define RELAY(err) error_is_false(error_relay((err), __FILE__, __LINE__, __func__))
 
 #endif

@@ -7,16 +7,16 @@
 #include <stddef.h>
 
 /* Zeroed memory for `count` objects of `size` bytes; overflow of the product aborts too. */
-void *mem_zeroed(size_t count, size_t size);
+void *mem_zeroed(size_t count, size_t size) __attribute__((returns_nonnull));
 
 /* `old` grown or shrunk to `count` objects of `size` bytes; what is new is not zeroed. */
-void *mem_resize(void *old, size_t count, size_t size);
+void *mem_resize(void *old, size_t count, size_t size) __attribute__((returns_nonnull));
 
 /* A copy of `s` (NULL gives NULL). */
 char *mem_copy_string(const char *s);
 
 /* A copy of the first `n` bytes of `s`, terminated. */
-char *mem_copy_bytes(const char *s, size_t n);
+char *mem_copy_bytes(const char *s, size_t n) __attribute__((returns_nonnull));
 
 /* Makes room for one more object in a growing array: `*array` holds `used` objects of `size` bytes in space
  * for `*capacity`. */

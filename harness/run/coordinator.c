@@ -10,8 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-extern char **environ;
+#include <unistd.h>
 
 /* An item may take many times its estimate (a cold machine, a sick link) before it counts as hanging. */
 static const double deadline_factor = 10;

@@ -96,7 +96,7 @@ static bool declare(struct run_lines *lines, const js *declared, struct error *e
     state->statistic = known_statistic(js_get_string(declared, "statistic", NULL));
     if (state->statistic != NULL)
         state->base = base_of(key, &parts, state->statistic);
-    if (state->base != NULL && state->statistic[0] != '\0')
+    if (state->base != NULL && state->statistic != NULL && state->statistic[0] != '\0')
         s->metric = mem_copy_bytes(parts.metric, strlen(parts.metric) - strlen(state->statistic) - 1);
     else
         s->metric = mem_copy_string(parts.metric);

@@ -14,8 +14,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
 static void close_all(int *fds, size_t n) {
     for (size_t i = 0; i < n; i++)
         if (fds[i] >= 0)

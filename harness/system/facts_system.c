@@ -12,8 +12,6 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-extern char **environ;
-
 enum { MAX_NODES = 1024 };
 
 /* ---- memory ---- */

@@ -41,7 +41,8 @@ if [ "$(id -u)" = 0 ] && mkdir small && mount -t tmpfs -o size=64k none small 2>
 fi
 
 # A second gpuvet at the same time.
-"$GPUVET" run --allow-busy --no-baseline --case 'fault@1/*how=hang}*' --rounds 1 >/dev/null 2>&1 &
+rm -f lock
+"$GPUVET" run --allow-busy --no-baseline --case 'fault@1/*how=hang}*' --rounds 4 >/dev/null 2>&1 &
 pid=$!
 for _ in $(seq 100); do [ -s lock ] && break; sleep 0.1; done
 expect 2 "$GPUVET" run --allow-busy --case null
