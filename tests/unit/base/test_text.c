@@ -99,8 +99,10 @@ static void offers_the_nearest(void **state) {
 
 static void expect_printable(const char *in, const char *out) {
     char *made = text_printable(in);
-    assert_string_equal(made, out);
+    int differs = strcmp(made, out);
     free(made);
+    if (differs != 0)
+        fail_msg("not made harmless: wanted '%s'", out);
 }
 
 static void hostile_text_is_made_harmless(void **state) {
