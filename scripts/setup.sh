@@ -89,6 +89,8 @@ install_wheels() {
     python3 -m pip install --quiet --no-deps --no-compile --disable-pip-version-check --root-user-action=ignore \
         --only-binary=:all: --target "$new" "${wheels[@]}" >.deps/pip.log 2>&1 || return 1
     mv "$new/nvidia/cu13" .deps/cuda
+    # nvcc hands the linker lib64; the wheels say lib.
+    ln -s lib .deps/cuda/lib64
     rm -rf "$new"
     python3 -m pip download --quiet --no-deps --disable-pip-version-check --only-binary=:all: --dest .deps/wheels \
         "${header_wheels[@]}" >>.deps/pip.log 2>&1 || return 1
