@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A made-up libnvidia-ml.so.1. What it does is read at each call from the file that GPUVET_FAKE_NVML names,
+ * lines of "key value": init N, count_code N     what these calls answer (nvmlReturn_t) count N GPUs;
+ * addresses fall with the index, so that sorting by address shows lost N                   this GPU answers
+ * 15 (lost) processes N              compute processes on each GPU hang WHERE, crash WHERE  where = init,
+ * count or gpu delay_ms N               before init answers Built with FAKE_OLD it has no more functions than
+ * a very old driver. */
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* GPU n is the pointer n + 1. */
+typedef char *device;
+
+static int setting(const char *key, char *out, size_t size) {
+    const char *path = getenv("GPUVET_FAKE_NVML");
+    FILE *file = path == NULL ? NULL : fopen(path, "re");
+    char line[128], name[64], value[64];
+    int found = 0;
+    while (file != NULL && fgets(line, sizeof line, file) != NULL)
+        if (sscanf(line, "%63s %63s", name, value) == 2 && strcmp(name, key) == 0) {
+            snprintf(out, size, "%s", value);
+            found = 1;
+        }
+    if (file != NULL)
+        fclose(file);
+    return found;
+}
+
+static int number(const char *key, int fallback) {
+    char value[64];
+    return setting(key, value, sizeof value) ? atoi(value) : fallback;
+}
+
+static void misbehave(const char *where) {
+    char value[64];
+    if (setting("crash", value, sizeof value) && strcmp(value, where) == 0) {
+        signal(SIGSEGV, SIG_DFL); /* a sanitizer's handler would turn it into an exit status */
+        raise(SIGSEGV);
+    }
+    while (setting("hang", value, sizeof value) && strcmp(value, where) == 0)
+        pause();
+}
+
+static unsigned index_of(device d) {
+    return (unsigned)(uintptr_t)d - 1;
+}
+
+EXPORT int nvmlInit_v2(void) {
+    int ms = number("delay_ms", 0);
+    struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L};
+    nanosleep(&t, NULL);
+    misbehave("init");
+    return number("init", 0);
+}
+
+EXPORT int nvmlShutdown(void) {
+    return 0;
+}
+
+EXPORT int nvmlDeviceGetCount_v2(unsigned *out) {
+    misbehave("count");
+    *out = (unsigned)number("count", 1);
+    return number("count_code", 0);
+}
+
+EXPORT int nvmlDeviceGetHandleByIndex_v2(unsigned index, device *out) {
+    misbehave("gpu");
+    if ((int)index == number("lost", -1))
+        return 15;
+    *out = (device)((uintptr_t)index + 1);
+    return 0;
+}
+
+EXPORT int nvmlDeviceGetUUID(device d, char *out, unsigned size) {
+    snprintf(out, size, "GPU-00000000-0000-0000-0000-%012u", index_of(d));
+    return 0;
+}
+
+struct pci {
+    char legacy[16];
+    unsigned domain, bus, slot, device_id, subsystem;
+    char id[32];
+};
+
+EXPORT int nvmlDeviceGetPciInfo_v3(device d, struct pci *out) {
+    memset(out, 0, sizeof *out);
+    out->bus = 200 - index_of(d);
+    return 0;
+}
+
+#ifndef FAKE_OLD
+EXPORT int nvmlSystemGetDriverVersion(char *out, unsigned size) {
+    snprintf(out, size, "580.159.04");
+    return 0;
+}
+
+EXPORT int nvmlDeviceGetHandleByUUID(const char *uuid, device *out) {
+    char mine[64];
+    for (unsigned i = 0; i < (unsigned)number("count", 1); i++) {
+        nvmlDeviceGetUUID((device)((uintptr_t)i + 1), mine, sizeof mine);
+        if (strcmp(mine, uuid) == 0) {
+            *out = (device)((uintptr_t)i + 1);
+            return 0;
+        }
+    }
+    return 6;
+}
+
+EXPORT int nvmlDeviceGetMinorNumber(device d, unsigned *out) {
+    *out = 250 + index_of(d); /* no such node exists anywhere */
+    return 0;
+}
+
+EXPORT int nvmlDeviceGetName(device d, char *out, unsigned size) {
+    (void)d;
+    snprintf(out, size, "Made-up GPU");
+    return 0;
+}
+
+EXPORT int nvmlDeviceGetCudaComputeCapability(device d, int *major, int *minor) {
+    (void)d;
+    *major = 12;
+    *minor = 0;
+    return 0;
+}
+
+EXPORT int nvmlDeviceGetMemoryInfo(device d, unsigned long long out[3]) {
+    (void)d;
+    out[0] = 97887ULL << 20; /* total, free, used */
+    out[1] = 97000ULL << 20;
+    out[2] = 887ULL << 20;
+    return 0;
+}
+
+EXPORT int nvmlDeviceGetMigMode(device d, unsigned *current, unsigned *pending) {
+    (void)d, (void)current, (void)pending;
+    return 3;
+}
+
+EXPORT int nvmlDeviceGetEccMode(device d, unsigned *current, unsigned *pending) {
+    (void)d;
+    *current = *pending = 1;
+    return 0;
+}
+
+EXPORT int nvmlDeviceGetPowerManagementLimit(device d, unsigned *out) {
+    (void)d;
+    *out = 600000;
+    return 0;
+}
+
+EXPORT int nvmlDeviceGetMaxClockInfo(device d, int type, unsigned *out) {
+    (void)d;
+    *out = type == 1 ? 2430 : 12481;
+    return 0;
+}
+
+EXPORT int nvmlDeviceGetCurrentClocksThrottleReasons(device d, unsigned long long *out) {
+    (void)d;
+    *out = 0x1 | 0x4; /* under its older name only */
+    return 0;
+}
+
+struct field {
+    unsigned id, scope;
+    long long timestamp, latency;
+    int type, status;
+    unsigned long long value;
+};
+
+EXPORT int nvmlDeviceGetFieldValues(device d, int count, struct field *fields) {
+    (void)d;
+    for (int i = 0; i < count; i++) {
+        fields[i].status = fields[i].id == 74 ? 0 : 3;
+        fields[i].type = 3;
+        fields[i].value = 5000000; /* ns */
+    }
+    return 0;
+}
+
+EXPORT int nvmlDeviceGetMaxPcieLinkGeneration(device d, unsigned *out) {
+    (void)d;
+    *out = 5;
+    return 0;
+}
+
+EXPORT int nvmlDeviceGetUtilizationRates(device d, unsigned out[2]) {
+    out[0] = 7 + index_of(d);
+    out[1] = 1;
+    return 0;
+}
+
+struct process {
+    unsigned pid;
+    unsigned long long used;
+    unsigned gpu_instance, compute_instance;
+};
+
+EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(device d, unsigned *count, struct process *out) {
+    unsigned there = (unsigned)number("processes", 0), room = *count;
+    (void)d;
+    *count = there;
+    if (there > room)
+        return 7;
+    for (unsigned i = 0; i < there; i++)
+        out[i] = (struct process){.pid = 1000 + i, .used = i == 0 ? ~0ULL : 64ULL << 20};
+    return 0;
+}
+#endif
