@@ -1,369 +1,318 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every call of gpu/gpu.h and every kernel once on a real GPU: gpuvet_gpu_smoke [UUID]. A line "PASS what" or
- * "FAIL what: why" each; the exit status is 1 after any FAIL, 77 with a reason where there is no GPU.
- * Bandwidths are printed to be read, never judged. */
+/* gpu/ and kernels/ on every GPU of this machine, without the harness: each check prints PASS or FAIL, each
+ * figure a line of a table. Exit 0 all passed, 1 not, 77 no GPU (with the reason). */
 #include "base/clock.h"
-#include "base/mem.h"
 #include "gpu/facts_child.h"
 #include "gpu/gpu.h"
+#include "gpu/nvml.h"
 #include "kernels/corrupt.h"
-#include "kernels/fault.h"
 #include "kernels/launch.h"
 #include "kernels/pattern.h"
 #include "system/pin.h"
 
-#include <math.h>
-#include <stdarg.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-enum { BYTES = 64 << 20, COPIES = 8, CHILD_LIMIT_S = 60, SEED = 1234567, OTHER_SEED = 7654321 };
+enum { BYTES = 256 << 20, COPIES = 8, LAUNCHES = 500, SEED = 4711 };
 
-struct smoke {
-    int failed;
-    struct error err;
-    struct gpu_device gpu;
+struct bench {
+    struct gpu_device device;
     gpu_stream stream;
-    struct host_buffer paged;
+    gpu_event start, stop, sleeping;
+    struct gpu_gate *gate;
+    struct gpu_clock_probe *probe;
+    struct host_buffer host;
     bool registered;
-    void *host, *other_host; /* the driver's own */
-    void *device, *other;
+    void *hostalloc, *a, *b; /* on the device: a, b */
+    int failures;
 };
 
-static void report(struct smoke *s, bool good, const char *format, ...) __attribute__((format(printf, 3, 4)));
-static void report(struct smoke *s, bool good, const char *format, ...) {
-    va_list args;
-    printf("%s ", good ? "PASS" : "FAIL");
-    va_start(args, format);
-    vprintf(format, args);
-    va_end(args);
-    if (!good && s->err.kind != ERROR_NONE)
-        printf(": %s", s->err.text);
-    printf("\n");
-    fflush(stdout);
-    s->failed += !good;
-    error_clear(&s->err);
+static bool report(struct bench *t, bool good, const char *what, const char *detail) {
+    printf("%s  %s  %s%s%s\n", good ? "PASS" : "FAIL", t->device.bdf, what, detail[0] == '\0' ? "" : ": ",
+           detail);
+    t->failures += !good;
+    return good;
 }
 
-static void pause_ms(int64_t ms) {
+/* A call that must succeed. */
+static bool must(struct bench *t, bool good, const char *what, const struct error *err) {
+    return good || report(t, false, what, err->text);
+}
+
+/* ---- data ---- */
+
+static bool finds(struct bench *t, const char *what, const struct pattern_fault *fault, uint64_t offset,
+                  uint64_t bad, uint32_t found) {
+    char detail[200];
+    bool good = fault->first_offset == offset && fault->bad == bad && fault->found == found &&
+                fault->expected == pattern_word(offset / 4, SEED);
+    snprintf(detail, sizeof detail,
+             "%" PRIu64 " wrong words, first at %" PRIu64 ", expected 0x%08x, found 0x%08x", fault->bad,
+             fault->first_offset, fault->expected, fault->found);
+    return report(t, good, what, detail);
+}
+
+static struct pattern_fault on_device(struct bench *t, const void *buffer, uint32_t seed) {
+    struct error err = {0};
+    struct pattern_fault fault = {.bad = UINT64_MAX};
+    must(t, gpu_check(pattern_check_device(buffer, BYTES, seed, &fault, t->stream), "checking", &err),
+         "check", &err);
+    return fault;
+}
+
+static bool fill(struct bench *t, void *buffer, uint32_t seed) {
+    struct error err = {0};
+    return must(t,
+                gpu_check(pattern_fill_device(buffer, BYTES, seed, t->stream), "filling", &err) &&
+                    gpu_stream_wait(t->stream, &err),
+                "fill", &err);
+}
+
+static void damages(struct bench *t) {
+    static const uint64_t offsets[] = {0, 1048592, BYTES - CORRUPT_SHIFT_BYTES};
+    struct error err = {0};
+    uint32_t other = pattern_seed(SEED, 1);
+    for (size_t i = 0; i < sizeof offsets / sizeof *offsets; i++) {
+        uint64_t at = offsets[i];
+        fill(t, t->a, SEED);
+        report(t, on_device(t, t->a, SEED).bad == 0, "a filled buffer is right", "");
+        must(t, gpu_check(corrupt_word_device(t->a, at, t->stream), "word", &err), "word", &err);
+        struct pattern_fault fault = on_device(t, t->a, SEED);
+        finds(t, "one word damaged", &fault, at, 4, ~pattern_word(at / 4, SEED));
+        fill(t, t->a, SEED);
+        must(t, gpu_check(corrupt_shift_device(t->a, at, t->stream), "shift", &err), "shift", &err);
+        fault = on_device(t, t->a, SEED);
+        finds(t, "a block shifted", &fault, at, CORRUPT_SHIFT_BYTES / 4,
+              pattern_word((at + CORRUPT_SHIFT_BYTES) / 4 - 4, SEED));
+    }
+    fill(t, t->a, SEED);
+    fill(t, t->b, other);
+    must(t, gpu_check(corrupt_swap_device(t->a, t->b, BYTES, t->stream), "swap", &err), "swap", &err);
+    struct pattern_fault fault = on_device(t, t->a, SEED);
+    finds(t, "two buffers exchanged", &fault, 0, BYTES / 4, pattern_word(0, other));
+    report(t, on_device(t, t->a, other).bad == 0 && on_device(t, t->b, SEED).bad == 0,
+           "the exchange is whole", "");
+}
+
+static void host_and_device_agree(struct bench *t) {
+    struct error err = {0};
+    struct pattern_fault fault = {0};
+    pattern_fill_host(t->host.data, BYTES, SEED);
+    if (must(t, gpu_copy(t->a, t->host.data, BYTES, &err), "copy to the device", &err))
+        report(t, on_device(t, t->a, SEED).bad == 0, "filled by the host, checked by the device", "");
+    fill(t, t->a, SEED + 1);
+    if (must(t, gpu_copy(t->host.data, t->a, BYTES, &err), "copy to the host", &err)) {
+        pattern_check_host(t->host.data, BYTES, SEED + 1, &fault);
+        report(t, fault.bad == 0, "filled by the device, checked by the host", "");
+    }
+    if (must(t, gpu_memset(t->a, 0, BYTES, &err), "memset", &err))
+        report(t, on_device(t, t->a, SEED).bad == BYTES / 4, "zeros are no data", "");
+}
+
+/* ---- gate ---- */
+
+static void gate_holds(struct bench *t) {
+    struct error err = {0};
     struct clock clock = clock_real();
-    clock_sleep(&clock, ms * NS_PER_MS);
-}
-
-/* ---- what spoils a process, each in a process of its own, before this one starts CUDA ---- */
-
-static int spoil_by_address(const char *uuid) {
-    struct error err = {0};
-    struct gpu_device gpu;
-    if (!gpu_open(uuid, &gpu, &err) || !gpu_alive(&err))
-        return 2;
-    if (!gpu_check(fault_bad_address(NULL), "launching", &err))
-        return 3;
-    if (gpu_synchronize(&err))
-        return 4; /* went unnoticed */
-    error_clear(&err);
-    return gpu_alive(&err) ? 5 : 0;
-}
-
-static int spoil_by_spinning(const char *uuid) {
-    struct error err = {0};
-    struct gpu_device gpu;
-    gpu_stream stream = NULL;
-    bool done = true;
-    if (!gpu_open(uuid, &gpu, &err) || !gpu_stream_make(&stream, &err))
-        return 2;
-    if (!gpu_check(fault_spin_forever(stream), "launching", &err))
-        return 3;
-    pause_ms(300);
-    return gpu_stream_done(stream, &done, &err) && !done ? 0 : 4;
-}
-
-static void in_child(struct smoke *s, int (*body)(const char *uuid), const char *uuid, const char *what) {
-    pid_t pid = fork();
-    if (pid == 0) {
-        alarm(CHILD_LIMIT_S);
-        _exit(body(uuid));
-    }
-    int status = -1;
-    bool waited = pid > 0 && waitpid(pid, &status, 0) == pid;
-    report(s, waited && WIFEXITED(status) && WEXITSTATUS(status) == 0, "%s (wait status 0x%x)", what,
-           (unsigned)status);
-}
-
-/* ---- devices and memory ---- */
-
-static bool open_device(struct smoke *s, const char *uuid) {
-    int count = 0;
-    bool started = gpu_start(&count, &s->err);
-    report(s, started && count > 0, "gpu_start: %d GPUs", count);
-    bool refused = !gpu_open("GPU-00000000-0000-0000-0000-000000000000", &s->gpu, &s->err);
-    report(s, refused && strstr(s->err.text, "GPU-00000000") != NULL,
-           "gpu_open refuses a UUID that is not there");
-    bool opened = gpu_open(uuid, &s->gpu, &s->err);
-    report(s, opened && strcasecmp(s->gpu.uuid, uuid) == 0,
-           "gpu_open: %s at %s, cc %d.%d, %d SMs, %lld MiB, L2 %lld KiB", s->gpu.name, s->gpu.bdf,
-           s->gpu.cc_major, s->gpu.cc_minor, s->gpu.sm_count, (long long)(s->gpu.memory_bytes >> 20),
-           (long long)(s->gpu.l2_bytes >> 10));
-    if (!opened)
-        return false;
-    report(s, gpu_use(&s->gpu, &s->err), "gpu_use");
-    report(s, gpu_alive(&s->err), "gpu_alive");
-    report(s, gpu_check(kernels_load(), "loading kernels", &s->err), "kernels_load");
-    report(s, !gpu_check(1, "an invalid value", &s->err) && s->err.native == 1, "gpu_check names an error");
-    return true;
-}
-
-static bool make_buffers(struct smoke *s) {
-    void *huge = NULL;
-    bool refused = !gpu_alloc((size_t)1 << 60, &huge, &s->err) && huge == NULL;
-    report(s, refused, "gpu_alloc refuses 2^60 bytes");
-    report(s, gpu_alive(&s->err), "gpu_alive after a refusal");
-    report(s, gpu_alloc(BYTES, &s->device, &s->err) && gpu_alloc(BYTES, &s->other, &s->err), "gpu_alloc");
-    report(s, gpu_host_alloc(BYTES, &s->host, &s->err) && gpu_host_alloc(BYTES, &s->other_host, &s->err),
-           "gpu_host_alloc");
-    report(s, host_buffer_make(BYTES, -1, &s->paged, &s->err), "host_buffer_make");
-    s->registered = s->paged.data != NULL && gpu_register(s->paged.data, BYTES, &s->err);
-    report(s, s->registered, "gpu_register");
-    bool again = s->registered && gpu_register(s->paged.data, BYTES, &s->err);
-    report(s, s->registered && !again, "gpu_register refuses the same memory twice");
-    report(s, gpu_stream_make(&s->stream, &s->err), "gpu_stream_make");
-    return s->failed == 0;
-}
-
-static void free_all(struct smoke *s) {
-    if (s->registered)
-        gpu_unregister(s->paged.data);
-    gpu_unregister(NULL);
-    host_buffer_free(&s->paged);
-    gpu_host_free(s->host);
-    gpu_host_free(s->other_host);
-    gpu_host_free(NULL);
-    gpu_free(s->device);
-    gpu_free(s->other);
-    gpu_free(NULL);
-    gpu_stream_free(s->stream);
-}
-
-/* ---- data: the same function on both sides, damage found where it was done ---- */
-
-static bool fill_device(struct smoke *s, void *buffer, uint32_t seed) {
-    return gpu_check(pattern_fill_device(buffer, BYTES, seed, s->stream), "filling", &s->err) &&
-           gpu_stream_wait(s->stream, &s->err);
-}
-
-static bool check_device(struct smoke *s, struct pattern_fault *fault) {
-    return gpu_check(pattern_check_device(s->device, BYTES, SEED, fault, s->stream), "checking", &s->err);
-}
-
-static void both_sides_agree(struct smoke *s) {
-    struct pattern_fault fault = {.bad = 1};
-    bool good = fill_device(s, s->device, SEED) && check_device(s, &fault);
-    report(s, good && fault.bad == 0, "device fills, device checks");
-    good = gpu_copy(s->host, s->device, BYTES, &s->err);
-    pattern_check_host(s->host, BYTES, SEED, &fault);
-    report(s, good && fault.bad == 0, "device fills, host checks");
-    pattern_fill_host(s->paged.data, BYTES, SEED);
-    good = gpu_memset(s->device, 0xa5, BYTES, &s->err) && check_device(s, &fault);
-    report(s, good && fault.bad > BYTES / 4 - 16 && fault.found == 0xa5a5a5a5U,
-           "gpu_memset, and the check sees it");
-    good = gpu_copy(s->device, s->paged.data, BYTES, &s->err) && check_device(s, &fault);
-    report(s, good && fault.bad == 0, "host fills, device checks");
-}
-
-/* `most_bad`: a damaged word may hold by chance what belongs there, though hardly one in a thousand. */
-static void expect_fault(struct smoke *s, bool asked, const char *what, const struct pattern_fault *fault,
-                         uint64_t offset, uint64_t most_bad, uint32_t found) {
-    bool good = asked && fault->first_offset == offset && fault->expected == pattern_word(offset / 4, SEED) &&
-                fault->found == found && fault->bad <= most_bad &&
-                fault->bad > most_bad - most_bad / 1000 - 1;
-    report(s, good, "%s at %llu: %llu bad words, first at %llu, expected 0x%08x, found 0x%08x", what,
-           (unsigned long long)offset, (unsigned long long)fault->bad,
-           (unsigned long long)fault->first_offset, fault->expected, fault->found);
-}
-
-static void damage_at(struct smoke *s, uint64_t offset) {
-    uint32_t turned = ~pattern_word(offset / 4, SEED);
-    uint32_t moved = pattern_word((offset + CORRUPT_SHIFT_BYTES - 16) / 4, SEED);
-    const uint64_t word = CORRUPT_WORD_BYTES / 4, block = CORRUPT_SHIFT_BYTES / 4;
-    struct pattern_fault fault = {0};
-    bool asked = fill_device(s, s->device, SEED) &&
-                 gpu_check(corrupt_word_device(s->device, offset, s->stream), "damaging", &s->err) &&
-                 check_device(s, &fault);
-    expect_fault(s, asked, "device word", &fault, offset, word, turned);
-    asked = fill_device(s, s->device, SEED) &&
-            gpu_check(corrupt_shift_device(s->device, offset, s->stream), "damaging", &s->err) &&
-            check_device(s, &fault);
-    expect_fault(s, asked, "device shift", &fault, offset, block, moved);
-    pattern_fill_host(s->host, BYTES, SEED);
-    corrupt_word_host(s->host, offset);
-    pattern_check_host(s->host, BYTES, SEED, &fault);
-    expect_fault(s, true, "host word", &fault, offset, word, turned);
-    pattern_fill_host(s->host, BYTES, SEED);
-    corrupt_shift_host(s->host, offset);
-    pattern_check_host(s->host, BYTES, SEED, &fault);
-    expect_fault(s, true, "host shift", &fault, offset, block, moved);
-}
-
-static void exchange(struct smoke *s) {
-    struct pattern_fault fault = {0};
-    uint32_t found = pattern_word(0, OTHER_SEED);
-    bool asked = fill_device(s, s->device, SEED) && fill_device(s, s->other, OTHER_SEED) &&
-                 gpu_check(corrupt_swap_device(s->device, s->other, BYTES, s->stream), "damaging", &s->err) &&
-                 check_device(s, &fault);
-    expect_fault(s, asked, "device swap", &fault, 0, BYTES / 4, found);
-    asked = gpu_check(corrupt_swap_device(s->device, s->other, BYTES, s->stream), "damaging", &s->err) &&
-            check_device(s, &fault);
-    report(s, asked && fault.bad == 0, "device swap twice is none");
-    pattern_fill_host(s->host, BYTES, SEED);
-    pattern_fill_host(s->other_host, BYTES, OTHER_SEED);
-    corrupt_swap_host(s->host, s->other_host, BYTES);
-    pattern_check_host(s->host, BYTES, SEED, &fault);
-    expect_fault(s, true, "host swap", &fault, 0, BYTES / 4, found);
-}
-
-/* ---- waiting, the gate, the clock probe ---- */
-
-static void waiting(struct smoke *s) {
-    gpu_event event = NULL;
-    bool done = false;
-    report(s, gpu_event_make(true, &event, &s->err), "gpu_event_make");
-    static const char *const names[] = {"spin", "block", "poll"};
-    for (int how = 0; how < 3; how++) {
-        bool good = gpu_check(empty_launch(s->stream), "launching", &s->err) &&
-                    gpu_wait_for(s->stream, (enum gpu_wait)how, event, &s->err) &&
-                    gpu_stream_done(s->stream, &done, &s->err);
-        report(s, good && done, "gpu_wait_for: %s", names[how]);
-    }
-    report(s, gpu_synchronize(&s->err), "gpu_synchronize");
-    gpu_event_free(event);
-}
-
-static void gate_holds(struct smoke *s, struct gpu_gate *gate) {
-    bool done = true;
-    bool good = gpu_gate_close(gate, s->stream, 10 * NS_PER_S, &s->err) &&
-                gpu_check(pattern_fill_device(s->other, 16, SEED, s->stream), "filling", &s->err);
-    pause_ms(50);
-    good = good && gpu_stream_done(s->stream, &done, &s->err);
-    report(s, good && !done, "the gate holds what is queued behind it");
-    gpu_gate_open(gate);
-    good = gpu_stream_wait(s->stream, &s->err) && gpu_stream_done(s->stream, &done, &s->err);
-    report(s, good && done && gpu_gate_held(gate, &s->err), "the gate opens, and held until then");
-}
-
-static void gate_gives_up(struct smoke *s, struct gpu_gate *gate) {
-    bool good =
-        gpu_gate_close(gate, s->stream, 50 * NS_PER_MS, &s->err) && gpu_stream_wait(s->stream, &s->err);
-    bool held = gpu_gate_held(gate, &s->err);
-    report(s, good && !held && strstr(s->err.text, "gave up") != NULL,
-           "the gate gives up at its limit, and says so");
-    good = gpu_gate_close(gate, s->stream, 10 * NS_PER_S, &s->err);
-    gpu_gate_open(gate);
-    report(s, good && gpu_stream_wait(s->stream, &s->err) && gpu_gate_held(gate, &s->err),
-           "a gate that gave up can be closed again");
-}
-
-static void gates(struct smoke *s) {
-    struct gpu_gate *gate = NULL;
-    bool made = gpu_gate_make(&gate, &s->err);
-    report(s, made, "gpu_gate_make");
-    if (!made)
+    bool early = true, done = false;
+    char detail[160];
+    bool good = gpu_gate_close(t->gate, t->stream, 5 * NS_PER_S, &err) &&
+                gpu_event_record(t->start, t->stream, &err) &&
+                gpu_check(empty_launch(t->stream), "launch", &err) &&
+                gpu_event_record(t->stop, t->stream, &err);
+    clock_sleep(&clock, 50 * NS_PER_MS);
+    good = good && gpu_stream_done(t->stream, &early, &err);
+    int64_t opened = clock_raw();
+    gpu_gate_open(t->gate);
+    good = good && gpu_stream_wait(t->stream, &err) && gpu_stream_done(t->stream, &done, &err) &&
+           gpu_gate_held(t->gate, &err);
+    double us = (double)(clock_raw() - opened) / 1e3, seconds = 1;
+    good = good && gpu_event_elapsed(t->start, t->stop, &seconds, &err);
+    if (!must(t, good, "gate", &err))
         return;
-    gate_holds(s, gate);
-    gate_gives_up(s, gate);
-    /* Freed while closed: the stream must come free. */
-    bool good = gpu_gate_close(gate, s->stream, 2 * NS_PER_S, &s->err);
-    gpu_gate_free(gate);
-    report(s, good && gpu_stream_wait(s->stream, &s->err) && gpu_alive(&s->err),
-           "gpu_gate_free of a closed gate");
+    snprintf(detail, sizeof detail,
+             "done before it opened: %s; %.1f us from opening to the end; %.1f us of work behind it",
+             early ? "yes" : "no", us, seconds * 1e6);
+    report(t, !early && done && seconds < 1e-3, "the gate holds, and what waits runs at once", detail);
 }
 
-/* Copies behind a gate, timed by events, the SM clock read around them. */
-static void bandwidth(struct smoke *s, const char *what, void *to, const void *from, double counted) {
-    gpu_event start = NULL, stop = NULL;
-    struct gpu_gate *gate = NULL;
-    struct gpu_clock_probe *probe = NULL;
-    double seconds = 0;
-    bool good =
-        gpu_event_make_timed(&start, &s->err) && gpu_event_make_timed(&stop, &s->err) &&
-        gpu_gate_make(&gate, &s->err) && gpu_clock_probe_make(&probe, &s->err) &&
-        gpu_copy(to, from, BYTES, &s->err) && gpu_gate_close(gate, s->stream, 5 * NS_PER_S, &s->err) &&
-        gpu_clock_probe_read(probe, s->stream, 0, &s->err) && gpu_event_record(start, s->stream, &s->err);
-    for (int i = 0; good && i < COPIES; i++)
-        good = gpu_copy_async(to, from, BYTES, s->stream, &s->err);
-    good = good && gpu_event_record(stop, s->stream, &s->err) &&
-           gpu_clock_probe_read(probe, s->stream, 1, &s->err);
-    if (gate != NULL)
-        gpu_gate_open(gate);
-    good = good && gpu_stream_wait(s->stream, &s->err) && gpu_event_wait(stop, &s->err) &&
-           gpu_gate_held(gate, &s->err) && gpu_event_elapsed(start, stop, &seconds, &s->err);
-    double rate = counted * COPIES * BYTES / seconds / 1e9;
-    double mhz = good ? gpu_clock_probe_mhz(probe) : -1;
-    report(s, good && isfinite(rate) && rate > 0 && mhz > 0, "%s: %.2f GB/s, SM clock %.0f MHz", what, rate,
-           mhz);
-    gpu_clock_probe_free(probe);
-    gpu_gate_free(gate);
-    gpu_event_free(start);
-    gpu_event_free(stop);
-}
-
-static void measure(struct smoke *s) {
-    bandwidth(s, "h2d pinned", s->device, s->paged.data, 1);
-    bandwidth(s, "h2d hostalloc", s->device, s->host, 1);
-    bandwidth(s, "d2h pinned", s->paged.data, s->device, 1);
-    bandwidth(s, "d2h hostalloc", s->host, s->device, 1);
-    bandwidth(s, "d2d, read and write counted", s->other, s->device, 2);
-}
-
-/* The GPU to use, or why there is none. */
-static char *choose(int argc, char **argv, char *why, size_t size) {
-    struct gpu_list list = {0};
+static void gate_gives_up(struct bench *t) {
     struct error err = {0};
-    char *uuid = NULL;
-    if (!gpu_built()) {
-        snprintf(why, size, "built without CUDA");
-        return NULL;
-    }
-    if (argc > 1)
-        return mem_copy_string(argv[1]);
-    if (!gpu_facts_child(&list, 10 * NS_PER_S, &err)) {
-        snprintf(why, size, "%s", err.text);
-        return NULL;
-    }
-    snprintf(why, size, "%s", list.count > 0 ? "every GPU is in MIG mode or unusable" : list.reason);
-    for (size_t i = 0; uuid == NULL && i < list.count; i++)
-        if (!list.items[i].mig && list.items[i].unusable[0] == '\0')
-            uuid = mem_copy_string(list.items[i].uuid);
-    gpu_list_free(&list);
-    return uuid;
+    char detail[160];
+    int64_t limit = 100 * NS_PER_MS, start = clock_raw();
+    bool good = gpu_gate_close(t->gate, t->stream, limit, &err) && gpu_stream_wait(t->stream, &err);
+    double ms = (double)(clock_raw() - start) / 1e6;
+    if (!must(t, good, "gate with a limit", &err))
+        return;
+    bool held = gpu_gate_held(t->gate, &err);
+    snprintf(detail, sizeof detail, "after %.2f ms of 100", ms);
+    report(t, !held && ms >= 99 && ms < 200, "a gate that nobody opens gives up", detail);
+    report(t, strncmp(err.text, "gate", 4) == 0, "and says so", err.text);
+    gpu_gate_open(t->gate);
+    error_clear(&err);
+    good = gpu_gate_close(t->gate, t->stream, limit, &err);
+    gpu_gate_open(t->gate);
+    report(t, good && gpu_stream_wait(t->stream, &err) && gpu_gate_held(t->gate, &err),
+           "the gate works again", err.text);
 }
 
-int main(int argc, char **argv) {
-    struct smoke s = {0};
-    char why[1024] = "";
-    char *uuid = choose(argc, argv, why, sizeof why);
-    if (uuid == NULL) {
-        printf("skip: %s\n", why);
+/* ---- figures ---- */
+
+static void bandwidth(struct bench *t, const char *what, void *to, void *from, double factor) {
+    struct error err = {0};
+    double gbps[3] = {0}, seconds = 0, mhz = -1;
+    for (int s = -1; s < 3; s++) { /* the first warms up, behind the gate: all kernels are loaded */
+        bool good = gpu_gate_close(t->gate, t->stream, 5 * NS_PER_S, &err) &&
+                    gpu_clock_probe_read(t->probe, t->stream, 0, &err) &&
+                    gpu_event_record(t->start, t->stream, &err);
+        for (int i = 0; good && i < COPIES; i++)
+            good = gpu_copy_async(to, from, BYTES, t->stream, &err);
+        good = good && gpu_event_record(t->stop, t->stream, &err) &&
+               gpu_clock_probe_read(t->probe, t->stream, 1, &err);
+        gpu_gate_open(t->gate);
+        good = good && gpu_stream_wait(t->stream, &err) && gpu_gate_held(t->gate, &err) &&
+               gpu_event_elapsed(t->start, t->stop, &seconds, &err);
+        if (!must(t, good, what, &err))
+            return;
+        if (s >= 0)
+            gbps[s] = factor * COPIES * (double)BYTES / seconds / 1e9;
+        mhz = gpu_clock_probe_mhz(t->probe);
+    }
+    printf("      %-36s %8.2f %8.2f %8.2f GB/s   SM %.0f MHz\n", what, gbps[0], gbps[1], gbps[2], mhz);
+    report(t, mhz > 100 && mhz < 4000, "the SM clock is plausible", what);
+}
+
+static int ascending(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void latency(struct bench *t, const char *what, enum gpu_wait how, bool copy) {
+    struct error err = {0};
+    double us[LAUNCHES];
+    for (int i = -100; i < LAUNCHES; i++) {
+        int64_t start = clock_raw();
+        bool good = (copy ? gpu_copy_async(t->a, t->host.data, 4096, t->stream, &err)
+                          : gpu_check(empty_launch(t->stream), "launch", &err)) &&
+                    gpu_wait_for(t->stream, how, t->sleeping, &err);
+        if (!must(t, good, what, &err))
+            return;
+        if (i >= 0)
+            us[i] = (double)(clock_raw() - start) / 1e3;
+    }
+    qsort(us, LAUNCHES, sizeof *us, ascending);
+    printf("      %-36s p50 %7.2f   p99 %7.2f us\n", what, us[LAUNCHES / 2], us[LAUNCHES * 99 / 100]);
+}
+
+static void figures(struct bench *t) {
+    bandwidth(t, "H2D pinned", t->a, t->host.data, 1);
+    bandwidth(t, "D2H pinned", t->host.data, t->a, 1);
+    bandwidth(t, "H2D hostalloc", t->a, t->hostalloc, 1);
+    bandwidth(t, "D2H hostalloc", t->hostalloc, t->a, 1);
+    bandwidth(t, "D2D, read + write", t->b, t->a, 2);
+    latency(t, "launch, spin", GPU_WAIT_SPIN, false);
+    latency(t, "launch, block", GPU_WAIT_BLOCK, false);
+    latency(t, "launch, poll", GPU_WAIT_POLL, false);
+    latency(t, "copy of 4 KiB, spin", GPU_WAIT_SPIN, true);
+}
+
+/* ---- what must fail, and clean up ---- */
+
+static void refusals(struct bench *t) {
+    struct error err = {0};
+    void *none = NULL;
+    report(t, !gpu_alloc((size_t)1 << 50, &none, &err) && none == NULL, "a petabyte is refused", err.text);
+    error_clear(&err);
+    report(t, gpu_alive(&err), "and the context lives on", err.text);
+    struct gpu_device other;
+    report(t, !gpu_open("GPU-none", &other, &err), "an unknown GPU is refused", err.text);
+}
+
+static bool set_up(struct bench *t, const struct gpu_info *info) {
+    struct error err = {0};
+    bool good = gpu_open(info->uuid, &t->device, &err) && gpu_use(&t->device, &err) &&
+                gpu_stream_make(&t->stream, &err) && gpu_event_make_timed(&t->start, &err) &&
+                gpu_event_make_timed(&t->stop, &err) && gpu_event_make(true, &t->sleeping, &err) &&
+                gpu_gate_make(&t->gate, &err) && gpu_clock_probe_make(&t->probe, &err) &&
+                host_buffer_make(BYTES, -1, &t->host, &err) && gpu_register(t->host.data, BYTES, &err);
+    t->registered = good;
+    good = good && gpu_host_alloc(BYTES, &t->hostalloc, &err) && gpu_alloc(BYTES, &t->a, &err) &&
+           gpu_alloc(BYTES, &t->b, &err);
+    return must(t, good, "set up", &err);
+}
+
+static void tear_down(struct bench *t) {
+    gpu_free(t->a);
+    gpu_free(t->b);
+    gpu_host_free(t->hostalloc);
+    if (t->registered)
+        gpu_unregister(t->host.data);
+    host_buffer_free(&t->host);
+    gpu_clock_probe_free(t->probe);
+    gpu_gate_free(t->gate);
+    gpu_event_free(t->sleeping);
+    gpu_event_free(t->stop);
+    gpu_event_free(t->start);
+    gpu_stream_free(t->stream);
+}
+
+static int try_gpu(const struct gpu_info *info) {
+    struct bench t = {0};
+    if (set_up(&t, info)) {
+        const struct gpu_device *d = &t.device;
+        printf("      %s %s, sm_%d%d, %d SMs, L2 %" PRId64 " MiB, %" PRId64 " MiB, %d copy engines\n", d->bdf,
+               d->name, d->cc_major, d->cc_minor, d->sm_count, d->l2_bytes >> 20, d->memory_bytes >> 20,
+               d->copy_engines);
+        report(&t, strcmp(d->bdf, info->bdf) == 0, "CUDA and NVML name the same device", info->bdf);
+        host_and_device_agree(&t);
+        damages(&t);
+        gate_holds(&t);
+        gate_gives_up(&t);
+        figures(&t);
+        refusals(&t);
+    }
+    tear_down(&t);
+    return t.failures;
+}
+
+static void show_counters(const struct gpu_list *list) {
+    struct error err = {0};
+    struct nvml *nvml = nvml_open(&err);
+    for (size_t i = 0; nvml != NULL && i < list->count; i++) {
+        js *counters = nvml_counters(nvml, list->items[i].uuid);
+        char *text = js_text(counters);
+        printf("      %s\n", text);
+        free(text);
+        js_free(counters);
+    }
+    nvml_close(nvml);
+}
+
+int main(void) {
+    struct error err = {0};
+    struct gpu_list list = {0};
+    int count = 0, failures = 0;
+    if (!gpu_facts_child(&list, 20 * NS_PER_S, &err) || list.count == 0) {
+        printf("skip: %s\n", err.text[0] != '\0' ? err.text : list.reason);
+        gpu_list_free(&list);
         return 77;
     }
-    in_child(&s, spoil_by_address, uuid, "a bad address ends the context, and gpu_alive sees it");
-    in_child(&s, spoil_by_spinning, uuid, "a kernel that never ends goes with its process");
-    if (open_device(&s, uuid) && make_buffers(&s)) {
-        both_sides_agree(&s);
-        damage_at(&s, 0);
-        damage_at(&s, 1234 * 16);
-        damage_at(&s, BYTES - CORRUPT_SHIFT_BYTES);
-        exchange(&s);
-        waiting(&s);
-        gates(&s);
-        measure(&s);
-        report(&s, gpu_alive(&s.err), "gpu_alive at the end");
+    char *raw = js_text(list.raw);
+    printf("NVML: %s\n", raw);
+    free(raw);
+    if (!gpu_start(&count, &err)) {
+        printf("%s: %s\n", gpu_built() ? "FAIL" : "skip", err.text);
+        gpu_list_free(&list);
+        return gpu_built() ? 1 : 77;
     }
-    free_all(&s);
-    free(uuid);
-    printf("%d failed\n", s.failed);
-    return s.failed == 0 ? 0 : 1;
+    show_counters(&list);
+    for (size_t i = 0; i < list.count; i++)
+        if (!list.items[i].mig && list.items[i].unusable[0] == '\0')
+            failures += try_gpu(&list.items[i]);
+    show_counters(&list);
+    printf("%s: %d failures\n", failures == 0 ? "PASS" : "FAIL", failures);
+    gpu_list_free(&list);
+    return failures == 0 ? 0 : 1;
 }
