@@ -113,13 +113,15 @@ find_cuda() {
     local nvcc=
     if [ "${GPUVET_CUDA:-on}" = off ]; then
         say "GPU parts are left out: GPUVET_CUDA=off"
-    elif nvcc=$(command -v nvcc); then
+    # One that is only the shell of a removed toolkit does not count.
+    elif nvcc=$(command -v nvcc) && "$nvcc" --version >/dev/null 2>&1; then
         :
-    elif [ -x /usr/local/cuda/bin/nvcc ]; then
+    elif /usr/local/cuda/bin/nvcc --version >/dev/null 2>&1; then
         nvcc=/usr/local/cuda/bin/nvcc
     elif install_wheels && [ -x .deps/cuda/bin/nvcc ]; then
         nvcc=$PWD/.deps/cuda/bin/nvcc
     else
+        nvcc=
         say "GPU parts are left out: no nvcc on PATH or in /usr/local/cuda, and no wheels (see .deps/pip.log)"
     fi
     echo "$nvcc" >.deps/nvcc

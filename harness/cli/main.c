@@ -14,28 +14,14 @@
 enum { EXIT_USAGE = 2 };
 
 static const struct command *const commands[] = {
-#ifdef GPUVET_HAVE_CMD_run
     &command_run,
-#endif
-#ifdef GPUVET_HAVE_CMD_list
     &command_list,
-#endif
-#ifdef GPUVET_HAVE_CMD_compare
     &command_compare,
-#endif
-#ifdef GPUVET_HAVE_CMD_baseline
     &command_baseline,
-#endif
-#ifdef GPUVET_HAVE_CMD_env
     &command_env,
-#endif
     &command_version,
-#ifdef GPUVET_HAVE_CMD_worker
     &command_worker,
-#endif
-#ifdef GPUVET_HAVE_CMD_keeper
     &command_keeper,
-#endif
 };
 enum { N_COMMANDS = sizeof commands / sizeof *commands };
 
