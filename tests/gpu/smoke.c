@@ -108,7 +108,8 @@ static void host_and_device_agree(struct bench *t) {
         report(t, fault.bad == 0, "filled by the device, checked by the host", "");
     }
     if (must(t, gpu_memset(t->a, 0, BYTES, &err), "memset", &err))
-        report(t, on_device(t, t->a, SEED).bad == BYTES / 4, "zeros are no data", "");
+        /* The words are all different, so one of them may well be zero. */
+        report(t, on_device(t, t->a, SEED).bad >= BYTES / 4 - 1, "zeros are no data", "");
 }
 
 /* ---- gate ---- */
