@@ -264,3 +264,9 @@ char *js_text_pretty(const js *value) {
     free(made);
     return text_take(&t);
 }
+
+void js_print(const js *value, FILE *out) {
+    char *text = js_text_pretty(value);
+    fputs(text, out);
+    free(text);
+}

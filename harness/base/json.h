@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 typedef struct js js;
 
@@ -77,5 +78,7 @@ js *js_parse(const char *data, size_t length, struct error *err);
 char *js_text(const js *value);
 /* Indented by two, ending in a newline, for people. Release with free. */
 char *js_text_pretty(const js *value);
+/* The same to a stream. */
+void js_print(const js *value, FILE *out);
 
 #endif

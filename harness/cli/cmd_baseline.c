@@ -31,9 +31,7 @@ static const struct option_row options[] = {
 };
 
 static void print_json(js *value) {
-    char *text = js_text_pretty(value);
-    fputs(text, stdout);
-    free(text);
+    js_print(value, stdout);
     js_free(value);
 }
 

@@ -80,9 +80,7 @@ static int show(const struct comparison *c, const struct compare_values *v) {
     if (v->json) {
         js *json = comparison_json(c);
         js_set_int(json, "exit_status", comparison_exit_status(c, v->strict));
-        char *text = js_text_pretty(json);
-        fputs(text, stdout);
-        free(text);
+        js_print(json, stdout);
         js_free(json);
     } else {
         comparison_print(c, stdout);

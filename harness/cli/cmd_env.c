@@ -88,9 +88,7 @@ static int run(void *values, const struct strings *arguments) {
     if (!good) {
         log_error(&err);
     } else if (v->json) {
-        char *text = js_text_pretty(out);
-        fputs(text, stdout);
-        free(text);
+        js_print(out, stdout);
     } else {
         print_text(stable, moving);
     }

@@ -65,9 +65,7 @@ static int list_cases(bool as_json) {
         js_append(all, one);
     }
     if (as_json) {
-        char *text = js_text_pretty(all);
-        fputs(text, stdout);
-        free(text);
+        js_print(all, stdout);
     }
     js_free(all);
     return 0;
@@ -105,9 +103,7 @@ static void print_json(const struct prepared *p) {
     js_set_number(out, "seconds", prepared_seconds(p));
     js_set(out, "items", items);
     js_set(out, "absent", absent);
-    char *text = js_text_pretty(out);
-    fputs(text, stdout);
-    free(text);
+    js_print(out, stdout);
     js_free(out);
 }
 

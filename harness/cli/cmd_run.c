@@ -351,9 +351,7 @@ static void print_json(const struct job *job) {
     js_set_string(out, "baseline", job->baseline_name);
     if (job->compared)
         js_set(out, "comparison", comparison_json(&job->comparison));
-    char *text = js_text_pretty(out);
-    fputs(text, stdout);
-    free(text);
+    js_print(out, stdout);
     js_free(out);
 }
 

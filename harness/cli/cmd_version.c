@@ -22,9 +22,7 @@ static void print_json(void) {
     for (size_t i = 0; i < architectures.count; i++)
         js_append_string(list, architectures.items[i]);
     js_set(object, "cuda_architectures", list);
-    char *text = js_text_pretty(object);
-    fputs(text, stdout);
-    free(text);
+    js_print(object, stdout);
     strings_free(&architectures);
     js_free(object);
 }

@@ -7,7 +7,15 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <cmocka.h>
+
+/* A skip says why: scripts/test.sh shows these lines. */
+#define skip_because(reason)                                                                                 \
+    do {                                                                                                     \
+        puts("skip: " reason);                                                                               \
+        skip();                                                                                              \
+    } while (0)
 
 #endif

@@ -63,7 +63,7 @@ static void finds_who_is_busy(void **state) {
     struct activity from, to;
     struct activity_report report;
     if (sysconf(_SC_CLK_TCK) != 100)
-        skip();
+        skip_because("the kernel does not count in hundredths of a second");
     put("r/proc/stat", "cpu  1000 0 500 8000 500 0 0 0 0 0\ncpu0 1 2 3\n");
     put("r/proc/pressure/cpu", "some avg10=9.99 avg60=0.00 avg300=0.00 total=1000000\nfull total=7\n");
     put("r/proc/pressure/memory", "some avg10=0.00 avg60=0.00 avg300=0.00 total=50\nfull total=7\n");
