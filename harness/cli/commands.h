@@ -9,6 +9,7 @@ extern const struct command command_run;
 extern const struct command command_list;
 extern const struct command command_compare;
 extern const struct command command_baseline;
+extern const struct command command_doctor;
 extern const struct command command_env;
 extern const struct command command_version;
 /* Hidden: gpuvet starts these itself. */

@@ -153,6 +153,9 @@ struct source {
     bool live;
     js *probes;          /* a capture's probes.json; NULL live */
     char *topology;      /* a capture's topology.xml; NULL: none */
+    char *dev_table;     /* a capture's dev.tsv; NULL: none, and live */
+    char *files_table;   /* a capture's files.tsv; likewise */
+    char *kernel_log;    /* klog.txt; live filled by whoever reads the log; NULL: not known */
     char *where;         /* a capture's "host" or "container"; NULL live */
     char *manager;       /* a capture's "lxc", "docker", …; NULL live or unknown */
     bool hash_libraries; /* also read whole libraries for their sha256: seconds, so off at first */

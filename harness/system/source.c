@@ -17,7 +17,9 @@ enum {
     MAX_ENTRIES = 200000,
     MAX_MANIFEST = 1 << 16,
     MAX_PROBES = 16 << 20,
-    MAX_TOPOLOGY = 4 << 20
+    MAX_TOPOLOGY = 4 << 20,
+    MAX_TABLE = 64 << 20,
+    MAX_KERNEL_LOG = 32 << 20
 };
 static const long long max_bytes = 512LL << 20;
 
@@ -31,6 +33,9 @@ void source_free(struct source *source) {
     free(source->root);
     js_free(source->probes);
     free(source->topology);
+    free(source->dev_table);
+    free(source->files_table);
+    free(source->kernel_log);
     free(source->where);
     free(source->manager);
     *source = (struct source){0};
@@ -157,16 +162,24 @@ static bool check_root(const char *root, struct error *err) {
     return true;
 }
 
-bool source_capture(const char *dir, struct source *out, struct error *err) {
-    struct text xml = {0};
+static bool take_text(const char *dir, const char *name, size_t limit, char **out, struct error *err) {
+    struct text text = {0};
     bool there = false;
+    bool good = read_top(dir, name, limit, &text, &there, err);
+    if (good && there)
+        *out = mem_copy_string(text_string(&text));
+    text_free(&text);
+    return good || RELAY(err);
+}
+
+bool source_capture(const char *dir, struct source *out, struct error *err) {
     *out = (struct source){.root = path_join(dir, "root")};
     bool good = survey_capture(dir, err) && check_root(out->root, err) && take_manifest(dir, out, err) &&
                 read_json(dir, "probes.json", MAX_PROBES, &out->probes, err) &&
-                read_top(dir, "topology.xml", MAX_TOPOLOGY, &xml, &there, err);
-    if (good && there)
-        out->topology = text_take(&xml);
-    text_free(&xml);
+                take_text(dir, "topology.xml", MAX_TOPOLOGY, &out->topology, err) &&
+                take_text(dir, "dev.tsv", MAX_TABLE, &out->dev_table, err) &&
+                take_text(dir, "files.tsv", MAX_TABLE, &out->files_table, err) &&
+                take_text(dir, "klog.txt", MAX_KERNEL_LOG, &out->kernel_log, err);
     if (!good)
         source_free(out);
     return good || RELAY(err);

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpuvet doctor: why CUDA does not work here, and the line to change. */
+#include "base/log.h"
+#include "cli/commands.h"
+#include "doctor/doctor.h"
+#include "system/facts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct doctor_values {
+    const char *from;
+    const char *explain;
+    bool list, markdown;
+    bool json, verbose, strict;
+};
+
+static const struct option_row options[] = {
+    {.name = "from",
+     .type = OPTION_STRING,
+     .metavar = "DIR",
+     .offset = offsetof(struct doctor_values, from),
+     .help = "judge a captured machine instead of this one"},
+    {.name = "list",
+     .type = OPTION_FLAG,
+     .offset = offsetof(struct doctor_values, list),
+     .help = "every rule, one line each"},
+    {.name = "markdown",
+     .type = OPTION_FLAG,
+     .offset = offsetof(struct doctor_values, markdown),
+     .help = "with --list: the whole of docs/doctor.md"},
+    {.name = "explain",
+     .type = OPTION_STRING,
+     .metavar = "ID",
+     .offset = offsetof(struct doctor_values, explain),
+     .help = "what one rule looks for, why it matters, what to do"},
+    {.name = "json",
+     .type = OPTION_FLAG,
+     .offset = offsetof(struct doctor_values, json),
+     .help = "for machines"},
+    {.name = "verbose",
+     .letter = 'v',
+     .type = OPTION_FLAG,
+     .offset = offsetof(struct doctor_values, verbose),
+     .help = "the info findings too"},
+    {.name = "strict",
+     .type = OPTION_FLAG,
+     .offset = offsetof(struct doctor_values, strict),
+     .help = "a warning too is exit status 1"},
+    {0},
+};
+
+static int explain(const char *id) {
+    struct error err = {0};
+    const struct rule *rule = rule_find(id);
+    if (rule != NULL) {
+        rule_print(rule, stdout);
+        return 0;
+    }
+    const char *near = rule_nearest(id);
+    FAIL(&err, ERROR_USAGE, "no rule '%s'%s%s%s; gpuvet doctor --list shows all", id,
+         near != NULL ? "; did you mean " : "", near != NULL ? near : "", near != NULL ? "?" : "");
+    log_error(&err);
+    return 2;
+}
+
+static void show(const struct doctor_values *v, const struct findings *findings, const struct scene *scene) {
+    if (v->json) {
+        js *out = findings_to_json(findings, scene);
+        js_print(out, stdout);
+        js_free(out);
+        return;
+    }
+    bool colour = isatty(STDOUT_FILENO) && getenv("NO_COLOR") == NULL;
+    findings_print(findings, scene, colour, v->verbose, stdout);
+}
+
+static int judge(const struct doctor_values *v) {
+    struct source source = {0};
+    struct device_nodes nodes = {0};
+    struct error err = {0};
+    struct facts *facts = NULL;
+    int status = 2;
+    bool good = (v->from != NULL ? source_capture(v->from, &source, &err) : source_live(&source, &err)) &&
+                (facts = facts_read(&source, &err)) != NULL && device_nodes_read(&source, &nodes, &err);
+    if (good) {
+        struct scene scene;
+        struct findings findings;
+        scene_make(&source, facts, &nodes, NULL, &scene);
+        doctor_judge(&scene, &findings);
+        show(v, &findings, &scene);
+        enum severity worst = findings_worst(&findings);
+        status = worst == SEVERITY_FAIL || (worst == SEVERITY_WARN && v->strict) ? 1 : 0;
+        findings_free(&findings);
+    } else {
+        log_error(&err);
+    }
+    device_nodes_free(&nodes);
+    facts_free(facts);
+    source_free(&source);
+    return status;
+}
+
+static int run(void *values, const struct strings *arguments) {
+    (void)arguments;
+    const struct doctor_values *v = values;
+    if (v->explain != NULL)
+        return explain(v->explain);
+    if (v->list) {
+        if (v->markdown)
+            rules_print_markdown(stdout);
+        else
+            rules_print_list(stdout);
+        return 0;
+    }
+    return judge(v);
+}
+
+const struct command command_doctor = {
+    .name = "doctor",
+    .summary = "why CUDA does not work here, and the line to change",
+    .details =
+        "  gpuvet doctor\n"
+        "  gpuvet doctor --json\n"
+        "  gpuvet doctor --from CAPTURE\n"
+        "  gpuvet doctor --explain uvm.major-stale\n"
+        "\n"
+        "Works without CUDA, without a GPU, as any user, on a host and inside a container.\n"
+        "Exit status: 0 no fail; 1 a fail (with --strict a warning too); 2 usage, or nothing could be read.\n",
+    .options = options,
+    .values_size = sizeof(struct doctor_values),
+    .run = run,
+};
