@@ -30,6 +30,8 @@ const char *quantity_unit(enum quantity quantity) {
     switch (quantity) {
     case QUANTITY_TIME:
         return "us";
+    case QUANTITY_LATENCY:
+        return "ns";
     case QUANTITY_BANDWIDTH:
         return "GB/s";
     case QUANTITY_FREQUENCY:
@@ -41,7 +43,7 @@ const char *quantity_unit(enum quantity quantity) {
 }
 
 bool quantity_higher_is_better(enum quantity quantity) {
-    return quantity != QUANTITY_TIME;
+    return quantity != QUANTITY_TIME && quantity != QUANTITY_LATENCY;
 }
 
 static bool has_metric(const struct bench_case *bench, const char *name) {

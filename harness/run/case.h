@@ -25,6 +25,7 @@ enum timing {
 /* What a sample's value is. For TIMING_GATED the harness makes it from seconds per operation and work(). */
 enum quantity {
     QUANTITY_TIME,      /* us per operation, lower is better */
+    QUANTITY_LATENCY,   /* ns per access, lower is better */
     QUANTITY_BANDWIDTH, /* GB/s (1e9 bytes per second), higher is better */
     QUANTITY_FREQUENCY, /* GHz, higher is better */
     QUANTITY_COUNT,     /* a plain number without unit, for the null case */
@@ -159,7 +160,7 @@ const struct bench_case *bench_find(const char *name);
 /* Mandatory slots, unique names, legal units and series rows: false with `err` naming the case. */
 bool bench_check_all(struct error *err);
 
-const char *quantity_unit(enum quantity quantity); /* "us", "GB/s", "GHz", "" */
+const char *quantity_unit(enum quantity quantity); /* "us", "ns", "GB/s", "GHz", "" */
 bool quantity_higher_is_better(enum quantity quantity);
 
 #endif
