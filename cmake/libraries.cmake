@@ -20,6 +20,7 @@ function(gpuvet_external name header)
 endfunction()
 
 gpuvet_external(jansson jansson.h jansson)
+gpuvet_external(yaml yaml.h yaml)
 gpuvet_external(md sha2.h md)
 gpuvet_external(zlib zlib.h z)
 gpuvet_external(numa numa.h numa)

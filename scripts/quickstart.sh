@@ -1,31 +1,33 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # From a fresh clone to a first result: sets up, builds, and measures this node for about half a minute. More
-# arguments go to gpuvet run.
+# arguments go to gpuvet run. Repeatable, also after an interrupt.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-scripts/setup.sh
+# Builders answer an interrupt with a status of their own, which would be called a failure below.
+trap 'exit 130' INT
 
+log=.deps/build.log
+fail() {
+    tail -30 "$log" >&2
+    echo "quickstart: $1 (see $log; $(df -Pm . | awk 'NR == 2 { print $4 }') MB are free here)" >&2
+    exit 1
+}
+
+scripts/setup.sh
 nvcc=$(cat .deps/nvcc)
 configure=(--preset host-only -B build)
 [ -z "$nvcc" ] || configure=(--preset release -DCMAKE_CUDA_COMPILER="$nvcc")
 configure+=(-DGPUVET_TESTS=OFF)
 
-# A folder configured with other compilers is made anew.
-if ! cmake "${configure[@]}" >.deps/build.log 2>&1; then
+# A folder configured with other compilers, or left half configured by an interrupt, is made anew.
+if ! cmake "${configure[@]}" >"$log" 2>&1; then
     rm -rf build
-    if ! cmake "${configure[@]}" >.deps/build.log 2>&1; then
-        tail -20 .deps/build.log >&2
-        echo "quickstart: cmake failed (see .deps/build.log)" >&2
-        exit 1
-    fi
+    cmake "${configure[@]}" >"$log" 2>&1 || fail "cmake failed"
 fi
 echo "quickstart: building"
-if ! cmake --build build >>.deps/build.log 2>&1; then
-    tail -30 .deps/build.log >&2
-    echo "quickstart: the build failed (see .deps/build.log)" >&2
-    exit 1
-fi
+cmake --build build >>"$log" 2>&1 || fail "the build failed"
+
 build/gpuvet version
 status=0
 build/gpuvet run --profile quick "$@" || status=$?

@@ -4,6 +4,9 @@
 # time is printed; the last line counts tests and checks. A step that cannot run here is a skip with its reason.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
+# Builders and ctest answer an interrupt with a status of their own, after which the next step would start.
+trap 'echo "test: interrupted" >&2; exit 130' INT
+trap 'echo "test: terminated" >&2; exit 143' TERM
 
 export GPUVET_TEST_LONG=
 case "${1:-}" in
