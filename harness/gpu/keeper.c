@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "gpu/nvml.h"
+#include "system/pci_state.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,13 +15,16 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MAX_GPUS = 64, MAX_LINE = 4096 };
+enum { MAX_GPUS = 64, MAX_LINE = 8192 };
 
 struct keeper {
     struct nvml *nvml; /* NULL: `reason` says why */
     int nodes[MAX_GPUS];
     size_t held;
     int64_t gpus;
+    js *known; /* what NVML said of them at the start; NULL: nothing */
+    struct source system;
+    bool has_system;
     char reason[1024];
 };
 
@@ -49,7 +53,8 @@ static void start(struct keeper *k) {
     }
     k->gpus = (int64_t)js_length(gpus);
     hold_nodes(k, gpus);
-    js_free(gpus);
+    k->known = gpus;
+    k->has_system = source_live(&k->system, &err);
 }
 
 static bool say(js *line) {
@@ -86,6 +91,26 @@ static bool say_activity(const struct keeper *k) {
     return say(line);
 }
 
+static const char *bdf_of(const struct keeper *k, const char *uuid) {
+    for (size_t i = 0; i < js_length(k->known); i++)
+        if (strcmp(js_get_string(js_at(k->known, i), "uuid", ""), uuid) == 0)
+            return js_get_string(js_at(k->known, i), "bdf", "");
+    return "";
+}
+
+static bool say_counters(const struct keeper *k, const js *asked) {
+    js *gpus = js_new_object();
+    for (size_t i = 0; k->nvml != NULL && i < js_length(asked) && i < MAX_GPUS; i++) {
+        const char *uuid = js_string(js_at(asked, i), "");
+        js *counters = nvml_counters(k->nvml, uuid);
+        js_set(counters, "aer", k->has_system ? pci_errors(&k->system, bdf_of(k, uuid)) : js_new_object());
+        js_set(gpus, uuid, counters);
+    }
+    js *line = message("counters", k->nvml == NULL ? k->reason : NULL);
+    js_set(line, "gpus", gpus);
+    return say(line);
+}
+
 /* Into `line`, without its newline; a longer one is read away and comes as "". False at the end of stdin. */
 static bool read_line(char line[MAX_LINE]) {
     if (fgets(line, MAX_LINE, stdin) == NULL)
@@ -106,9 +131,13 @@ static bool read_line(char line[MAX_LINE]) {
 static bool answer_line(const struct keeper *k, const char *line) {
     struct error err = {0};
     js *asked = js_parse(line, strlen(line), &err);
-    bool known = strcmp(js_get_string(asked, "type", ""), "activity") == 0;
+    const char *type = js_get_string(asked, "type", "");
+    bool good = strcmp(type, "activity") == 0 ? say_activity(k)
+                : strcmp(type, "counters") == 0
+                    ? say_counters(k, js_get(asked, "gpus"))
+                    : say(message("error", "the keeper does not know this question"));
     js_free(asked);
-    return known ? say_activity(k) : say(message("error", "the keeper knows {\"type\":\"activity\"} only"));
+    return good;
 }
 
 int keeper_main(void) {
@@ -121,6 +150,9 @@ int keeper_main(void) {
         good = answer_line(&k, line);
     for (size_t i = 0; i < k.held; i++)
         close(k.nodes[i]);
+    js_free(k.known);
+    if (k.has_system)
+        source_free(&k.system);
     nvml_close(k.nvml);
     return good ? 0 : 1;
 }

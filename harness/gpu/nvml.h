@@ -24,8 +24,8 @@ js *nvml_gpus(struct nvml *nvml, struct error *err);
 js *nvml_activity(struct nvml *nvml, struct error *err);
 
 /* Counters that are taken as differences around an item:
- * {"replay","violation_us":{…},"pcie_gen","pcie_width", "temperature_c","power_w"} for one GPU; null where
- * unknown. */
+ * {"replay","violation_us":{…},"pcie_gen","pcie_width","temperature_c","power_w"} for one GPU; null where
+ * unknown. Six calls. */
 js *nvml_counters(struct nvml *nvml, const char *uuid);
 
 #endif

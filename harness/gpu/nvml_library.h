@@ -34,12 +34,15 @@ enum { NVML_CLOCK_SM = 1, NVML_CLOCK_MEM = 2 };         /* nvmlClockType_t */
 enum { NVML_UNCORRECTED = 1 };                          /* nvmlMemoryErrorType_t */
 enum { NVML_ECC_VOLATILE = 0, NVML_ECC_AGGREGATE = 1 }; /* nvmlEccCounterType_t */
 enum { NVML_TEMPERATURE_GPU = 0, NVML_VIRTUALIZED_VGPU = 2, NVML_PSTATE_UNKNOWN = 32 };
+/* Fields of nvmlDeviceGetFieldValues that count throttled time (nvml_throttle.c says why three have two
+ * numbers). */
 enum {
-    NVML_FIELD_SW_POWER_CAP = 74,
-    NVML_FIELD_SW_THERMAL = 269,
-    NVML_FIELD_HW_THERMAL,
-    NVML_FIELD_HW_POWER_BRAKE
+    NVML_FIELD_SW_POWER_CAP = 74, /* NVML_FI_DEV_PERF_POLICY_POWER */
+    NVML_FIELD_SW_THERMAL = 75,   /* NVML_FI_DEV_PERF_POLICY_THERMAL */
+    NVML_FIELD_SLOWDOWNS = 251,   /* …CLOCKS_EVENT_REASON_SW_THERM_, HW_THERM_, HW_POWER_BRAKE_SLOWDOWN */
+    NVML_FIELD_SLOWDOWNS_LATER = 269,
 };
+enum { NVML_TYPE_ULL = 3 }; /* nvmlValueType_t */
 
 struct nvml_pci {
     char bus_id_legacy[16];

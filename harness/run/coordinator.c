@@ -2,6 +2,7 @@
 #include "run/coordinator.h"
 
 #include "base/mem.h"
+#include "run/gpu_state.h"
 #include "run/judge.h"
 #include "run/session.h"
 
@@ -155,14 +156,43 @@ static const char *known_trouble(const struct coordinator *c, const struct plan_
     return c->cuda_broken != NULL && item->bench->needs.gpus > 0 ? c->cuda_broken : NULL;
 }
 
-static js *decorate(const struct coordinator *c, js *record, const struct item_answer *answer) {
+/* The item's GPUs and what the keeper said of them; the time that asking took is no secret. */
+struct watched {
+    js *uuids, *before, *after; /* owned; NULL: not known */
+    int64_t asked_ns;
+};
+
+static js *ask_counters(const struct coordinator *c, struct watched *w) {
+    if (c->quiet == NULL || js_length(w->uuids) == 0)
+        return NULL;
+    int64_t start = clock_raw();
+    js *counters = quiet_counters(c->quiet, w->uuids);
+    w->asked_ns += clock_raw() - start;
+    return counters;
+}
+
+/* Takes apart what was watched. */
+static void add_gpu_state(js *record, struct watched *w, const js *measured) {
+    js *state = gpu_state_between(w->before, w->after);
+    state = gpu_state_add_links(state, w->uuids, js_get(measured, "link"));
+    if (gpu_state_throttled(state))
+        js_append_string(js_get(record, "flags"), "throttled");
+    if (state != NULL)
+        js_set(record, "gpu_state", state);
+    if (w->after != NULL)
+        js_set_number(record, "gpu_state_ms", (double)w->asked_ns / 1e6);
+    js_free(w->uuids);
+    js_free(w->before);
+    js_free(w->after);
+}
+
+static void decorate(const struct coordinator *c, js *record, const struct item_answer *answer) {
     if (answer->output != NULL)
         js_set_string(record, "stderr", answer->output);
     if (answer->node != NULL)
         js_set(record, "node", js_copy(answer->node));
     if (c->quiet != NULL && c->quiet->busy[0] != '\0')
         js_append_string(js_get(record, "flags"), "busy");
-    return record;
 }
 
 /* One item in the open session (opened when it is not). False only on a failure that ends the run. */
@@ -189,15 +219,22 @@ static bool run_item(struct coordinator *c, struct session *session, const struc
     }
     struct item_answer answer;
     js *message = item_message(c, item, round, env);
+    struct watched watched = {.uuids = gpu_state_uuids(item->instance.where)};
+    watched.before = ask_counters(c, &watched);
     session_run(session, message, c->interrupt, &answer);
+    /* A driver in which something hangs is not asked more. */
+    watched.after = strcmp(answer.outcome, "hang") == 0 ? NULL : ask_counters(c, &watched);
     js_free(message);
     bool interrupted = interrupt_came(c->interrupt);
+    js *record = judge_record(item, c->target->name, round, answer.record, answer.outcome,
+                              answer.reason[0] != '\0' ? answer.reason : NULL);
+    add_gpu_state(record, &watched, answer.record);
+    decorate(c, record, &answer);
     bool good = true;
-    if (!interrupted || strcmp(answer.outcome, "ok") == 0) {
-        js *record = judge_record(item, c->target->name, round, answer.record, answer.outcome,
-                                  answer.reason[0] != '\0' ? answer.reason : NULL);
-        good = keep_record(c, item, round, decorate(c, record, &answer), err);
-    }
+    if (!interrupted || strcmp(answer.outcome, "ok") == 0)
+        good = keep_record(c, item, round, record, err);
+    else
+        js_free(record);
     item_answer_free(&answer);
     if (c->clock->fake)
         clock_sleep(c->clock, (int64_t)(item->instance.seconds * 1e9));

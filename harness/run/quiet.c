@@ -72,19 +72,33 @@ static void start_keeper(struct quiet_gate *gate) {
     js_free(ready);
 }
 
-static js *ask_activity(struct quiet_gate *gate) {
-    static const char question[] = "{\"type\":\"activity\"}\n";
+/* Asks the keeper one question and takes it over. NULL: no keeper, or no answer. */
+static js *ask_keeper(struct quiet_gate *gate, js *question) {
     struct error err = {0};
-    if (gate->keeper.pid == 0)
-        return NULL;
-    if (!fd_write_all(gate->keeper.to, question, sizeof question - 1, &err)) {
-        lose_keeper(gate, "the keeper is gone");
-        return NULL;
+    struct text line = {0};
+    js *answer = NULL;
+    if (gate->keeper.pid != 0) {
+        char *json = js_text(question);
+        text_addf(&line, "%s\n", json);
+        free(json);
+        if (!fd_write_all(gate->keeper.to, text_string(&line), line.length, &err))
+            lose_keeper(gate, "the keeper is gone");
+        else if ((answer = keeper_line(gate, answer_limit_ns)) == NULL)
+            lose_keeper(gate, "the keeper no longer answers: the driver may hang");
     }
-    js *answer = keeper_line(gate, answer_limit_ns);
-    if (answer == NULL)
-        lose_keeper(gate, "the keeper no longer answers: the driver may hang");
+    text_free(&line);
+    js_free(question);
     return answer;
+}
+
+js *quiet_counters(struct quiet_gate *gate, const js *uuids) {
+    js *question = message_new("counters");
+    js_set(question, "gpus", js_copy(uuids));
+    js *answer = ask_keeper(gate, question);
+    js *gpus = js_get(answer, "gpus");
+    gpus = js_length(gpus) > 0 ? js_keep(gpus) : NULL;
+    js_free(answer);
+    return gpus;
 }
 
 /* ---- judging ---- */
@@ -175,7 +189,7 @@ static void look(struct quiet_gate *gate) {
     }
     if (had)
         activity_free(&before);
-    js *answer = ask_activity(gate);
+    js *answer = ask_keeper(gate, message_new("activity"));
     struct text gpus = {0};
     quiet_judge_gpus(js_get(answer, "gpus"), gate->own_round, &gpus);
     gate->own_round = false;
