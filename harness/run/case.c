@@ -63,7 +63,7 @@ static bool check_metrics(const struct bench_case *bench, struct error *err) {
         if (m->timing == TIMING_GATED && bench->enqueue == NULL)
             return FAIL(err, ERROR_DATA, "case %s: metric %s is gated, but there is no enqueue()",
                         bench->name, m->name);
-        if (m->timing == TIMING_HOST && bench->sample == NULL)
+        if ((m->timing == TIMING_HOST || bench->by_host != NULL) && bench->sample == NULL)
             return FAIL(err, ERROR_DATA, "case %s: metric %s needs sample()", bench->name, m->name);
         if (m->quantity == QUANTITY_BANDWIDTH && m->timing == TIMING_GATED && bench->work == NULL)
             return FAIL(err, ERROR_DATA, "case %s: a gated bandwidth needs work()", bench->name);
@@ -133,4 +133,32 @@ const char *case_text(const struct case_context *context, const char *param) {
 
 int64_t case_number(const struct case_context *context, const char *param) {
     return js_get_int(context->params, param, 0);
+}
+
+enum { SHELF_PLACES = 16 };
+
+struct shelf {
+    struct {
+        const char *name;
+        void *thing;
+    } places[SHELF_PLACES];
+    int used;
+};
+
+struct shelf *shelf_make(void) {
+    return mem_zeroed(1, sizeof(struct shelf));
+}
+
+void *shelf_find(const struct shelf *shelf, const char *name) {
+    for (int i = 0; shelf != NULL && i < shelf->used; i++)
+        if (strcmp(shelf->places[i].name, name) == 0)
+            return shelf->places[i].thing;
+    return NULL;
+}
+
+void shelf_put(struct shelf *shelf, const char *name, void *thing) {
+    if (shelf == NULL || shelf->used == SHELF_PLACES)
+        return; /* a case then makes its own thing anew each time */
+    shelf->places[shelf->used].name = name;
+    shelf->places[shelf->used++].thing = thing;
 }

@@ -19,7 +19,8 @@ enum block { BLOCK_QUIET, BLOCK_LATENCY, BLOCK_COPY, BLOCK_P2P, BLOCK_COLLECTIVE
 
 enum timing {
     TIMING_GATED, /* n operations queued behind a gate, timed by events on the device */
-    TIMING_HOST,  /* the case's sample() yields the values itself, by a host clock */
+    TIMING_HOST, /* the case's sample() yields the values itself: by a host clock, or by lanes (bench/lanes.h)
+                  */
 };
 
 /* What a sample's value is. For TIMING_GATED the harness makes it from seconds per operation and work(). */
@@ -106,18 +107,31 @@ struct samples {
 };
 void samples_add(struct samples *samples, double value);
 
+/* What is too dear to make anew for every item (pinned memory), kept by name for the next one. It lives as
+ * long as the child, which is a round at most and ends without tidying up: nothing is ever released. */
+struct shelf;
+struct shelf *shelf_make(void);
+void *shelf_find(const struct shelf *shelf, const char *name);      /* NULL: nothing of that name */
+void shelf_put(struct shelf *shelf, const char *name, void *thing); /* `name` is borrowed for ever */
+
 /* Given to every function that runs in the worker's child. */
 struct case_context {
     const js *where, *attributes, *params;
     uint64_t seed; /* differs by item and round: for verification data and random order */
     int round;
-    int cpu;               /* pinned to, -1 not */
-    int wanted_samples;    /* for sample() */
-    struct gpu_device gpu; /* opened where `where` has "gpu" */
+    int cpu;            /* pinned to, -1 not */
+    int wanted_samples; /* for sample() */
+    /* The GPUs that `where` names (run/where.h gives their order: gpu; from, to; gpus as sorted), all opened;
+     * the first is current when prepare() begins. */
+    struct gpu_device *gpus;
+    int n_gpus;
+    struct gpu_device gpu; /* the first of them */
     bool has_gpu;
     void *state; /* the case's own, made by prepare, freed by finish */
-    js *extra;   /* an object the case may add to: goes into the record as "detail" */
-    js *flags;   /* an array of strings: what makes the samples doubtful */
+    struct shelf *shelf;
+    js *extra;  /* an object the case may add to: goes into the record as "detail" */
+    js *flags;  /* an array of strings: what makes the samples doubtful */
+    js *sm_mhz; /* an array of numbers, one a sample: a sample() that runs on a GPU adds the mean SM clock */
 };
 
 const char *case_text(const struct case_context *context, const char *param); /* "" when absent */
@@ -145,6 +159,9 @@ struct bench_case {
     bool (*enqueue)(struct case_context *context, gpu_stream stream, int count, struct error *err);
     /* Host: adds context->wanted_samples values in the metric's unit. */
     bool (*sample)(struct case_context *context, struct samples *out, struct error *err);
+    /* For a gated metric: true when this item must be left to sample() all the same, since its operations
+     * wait by themselves (pageable memory: behind a gate that is a deadlock). May be NULL. */
+    bool (*by_host)(const struct case_context *context);
     /* Checks what the last timed operation left behind. NULL: nothing moves data. */
     bool (*verify)(struct case_context *context, struct verification *out, struct error *err);
     /* Bytes moved by one operation (bandwidth metrics only). */

@@ -2,7 +2,7 @@
 #include "run/child.h"
 
 #include "base/clock.h"
-#include "gpu/gpu.h"
+#include "run/case.h"
 #include "run/measure.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@ static void apply_environment(const js *env) {
 }
 
 /* Runs one item and says how it went. False when the process must be replaced: CUDA is broken in it. */
-static bool serve_item(struct channel *channel, const js *item, struct error *err) {
+static bool serve_item(struct channel *channel, const js *item, struct shelf *shelf, struct error *err) {
     js *started = message_new("started");
     js_set_int(started, "id", js_get_int(item, "id", -1));
     bool good = channel_send(channel, started, send_limit_ns, err);
@@ -39,16 +39,11 @@ static bool serve_item(struct channel *channel, const js *item, struct error *er
         return false;
 
     bool simulated = js_is_object(js_get(item, "simulate"));
-    js *record = simulated ? simulate_item(item) : measure_item(item);
+    js *record = simulated ? simulate_item(item) : measure_item(item, shelf);
+    bool alive = !js_get_bool(record, "sticky", false);
+    js_remove(record, "sticky");
     js_set_string(record, "type", "record");
     js_set_int(record, "id", js_get_int(item, "id", -1));
-    bool uses_gpu = js_get(js_get(item, "where"), "gpu") != NULL;
-    struct error gone = {0};
-    bool alive = simulated || !uses_gpu || !gpu_built() || gpu_alive(&gone);
-    if (!alive && strcmp(js_get_string(record, "outcome", ""), "ok") == 0) {
-        js_set_string(record, "outcome", "error");
-        js_set_string(record, "reason", gone.text);
-    }
     good = channel_send(channel, record, send_limit_ns, err);
 
     js *done = message_new("done");
@@ -65,10 +60,11 @@ static bool serve_item(struct channel *channel, const js *item, struct error *er
 
 static void child_loop(struct channel *channel) {
     struct error err = {0};
+    struct shelf *shelf = shelf_make(); /* ends with the process */
     for (;;) {
         js *item = channel_next(channel, &err);
         if (item != NULL) {
-            bool good = serve_item(channel, item, &err);
+            bool good = serve_item(channel, item, shelf, &err);
             js_free(item);
             if (!good)
                 return;

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "run/case.h"
+#include "run/where.h"
 #include "system/pin.h"
 
 #include <math.h>
@@ -137,8 +138,42 @@ static bool check_data(const struct bench_case *bench, struct case_context *cont
                 v.found);
 }
 
+/* The first one is current afterwards. */
+static bool open_gpus(struct case_context *context, struct error *err) {
+    struct strings uuids = {0};
+    int count = 0;
+    where_gpus(context->where, &uuids);
+    context->gpus = mem_zeroed(uuids.count, sizeof *context->gpus);
+    bool good = uuids.count == 0 || gpu_start(&count, err);
+    for (size_t i = 0; good && i < uuids.count; i++) {
+        good = gpu_open(uuids.items[i], &context->gpus[i], err);
+        context->n_gpus += good ? 1 : 0;
+    }
+    if (good && context->n_gpus > 0) {
+        context->gpu = context->gpus[0];
+        context->has_gpu = true;
+        good = context->n_gpus == 1 || gpu_use(&context->gpu, err);
+    }
+    strings_free(&uuids);
+    return good;
+}
+
+/* Do all the GPUs of the item still work? One that could not even be opened is asked through whatever device
+ * is current. */
+static bool gpus_alive(const struct case_context *context, struct error *err) {
+    struct strings uuids = {0};
+    where_gpus(context->where, &uuids);
+    size_t named = uuids.count;
+    strings_free(&uuids);
+    if (named == 0 || !gpu_built())
+        return true;
+    for (int i = 0; i < context->n_gpus; i++)
+        if (!gpu_use(&context->gpus[i], err) || !gpu_alive(err))
+            return error_context(err, "%s", context->gpus[i].bdf);
+    return (size_t)context->n_gpus == named || gpu_alive(err);
+}
+
 static bool set_place(struct case_context *context, js *result, struct error *err) {
-    const char *gpu = js_get_string(context->where, "gpu", NULL);
     if (context->cpu >= 0 && !pin_thread(context->cpu, err))
         return RELAY(err);
     if (context->cpu < 0 && !pin_release(err))
@@ -147,32 +182,27 @@ static bool set_place(struct case_context *context, js *result, struct error *er
     js_set(pin, "cpu", context->cpu < 0 ? js_new_null() : js_new_int(context->cpu));
     js_set(pin, "cpu_read_back", context->cpu < 0 ? js_new_null() : js_new_int(pin_bound_cpu()));
     js_set(result, "pin", pin);
-    if (gpu == NULL)
-        return true;
-    int count = 0;
-    if (!gpu_start(&count, err) || !gpu_open(gpu, &context->gpu, err))
-        return RELAY(err);
-    context->has_gpu = true;
-    return true;
+    return open_gpus(context, err);
 }
 
 static bool measure(const struct bench_case *bench, const struct metric *metric, struct case_context *context,
                     int operations, js *result, struct error *err) {
     struct samples samples = {0};
-    js *mhz = js_new_array();
+    js *mhz = context->sm_mhz;
+    bool gated = metric->timing == TIMING_GATED;
     bool good = set_place(context, result, err) && (bench->prepare == NULL || bench->prepare(context, err));
+    if (gated && bench->by_host != NULL)
+        gated = !bench->by_host(context);
     if (good)
-        good = metric->timing == TIMING_GATED
-                   ? sample_gated(bench, metric, context, operations, &samples, mhz, err)
-                   : (bench->poison == NULL || bench->poison(context, err)) &&
-                         bench->sample(context, &samples, err);
+        good = gated ? sample_gated(bench, metric, context, operations, &samples, mhz, err)
+                     : (bench->poison == NULL || bench->poison(context, err)) &&
+                           bench->sample(context, &samples, err);
     js *values = js_new_array();
     for (size_t i = 0; i < samples.count; i++)
         js_append_number(values, samples.values[i]);
     js_set(result, "samples", values);
     if (js_length(mhz) > 0)
         js_set(result, "sm_mhz", js_keep(mhz));
-    js_free(mhz);
     free(samples.values);
     if (good && samples.count == 0)
         good = FAIL(err, ERROR_DATA, "no sample was accepted");
@@ -190,7 +220,7 @@ static const struct metric *find_metric(const struct bench_case *bench, const ch
     return NULL;
 }
 
-js *measure_item(const js *item) {
+js *measure_item(const js *item, struct shelf *shelf) {
     js *result = js_new_object();
     struct error err = {0};
     const struct bench_case *bench = bench_find(js_get_string(item, "case", ""));
@@ -204,8 +234,10 @@ js *measure_item(const js *item) {
         .round = (int)js_get_int(item, "round", 0),
         .cpu = (int)js_get_int(item, "cpu", -1),
         .wanted_samples = (int)js_get_int(item, "samples", 1),
+        .shelf = shelf,
         .extra = js_new_object(),
         .flags = js_new_array(),
+        .sm_mhz = js_new_array(),
     };
     int operations = (int)js_get_int(item, "operations", 1);
     bool good = metric != NULL;
@@ -213,6 +245,13 @@ js *measure_item(const js *item) {
         FAIL(&err, ERROR_DATA, "this build has no such case or metric");
     else
         good = measure(bench, metric, &context, operations, result, &err);
+    struct error gone = {0};
+    bool alive = gpus_alive(&context, &gone);
+    js_set_bool(result, "sticky", !alive);
+    if (good && !alive) {
+        good = false;
+        err = gone;
+    }
     js_set_string(result, "outcome", good ? "ok" : err.kind == ERROR_VERIFY ? "fail" : "error");
     if (!good)
         js_set_string(result, "reason", err.text);
@@ -220,5 +259,7 @@ js *measure_item(const js *item) {
     if (js_length(context.extra) > 0)
         js_set(result, "detail", js_keep(context.extra));
     js_free(context.extra);
+    js_free(context.sm_mhz);
+    free(context.gpus);
     return result;
 }

@@ -8,9 +8,13 @@
 
 #include <stdbool.h>
 
+struct shelf;
+
 /* `item` is the message of the coordinator (docs/formats.md, "Messages"). Returns the record's measured part:
- * outcome, reason, samples, sm_mhz, flags, verify, pin, detail (owned). Never NULL. */
-js *measure_item(const js *item);
+ * outcome, reason, samples, sm_mhz, flags, verify, pin, detail (owned). Never NULL. "sticky" is true when a
+ * GPU's context no longer works: the process must be replaced. `shelf` holds what cases keep between items.
+ */
+js *measure_item(const js *item, struct shelf *shelf);
 
 /* The same from a seeded generator, without touching CPU or GPU: for --simulate. */
 js *simulate_item(const js *item);

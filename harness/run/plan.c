@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "run/record.h"
+#include "run/where.h"
 #include "stats/distributions.h"
 
 #include <math.h>
@@ -119,10 +120,10 @@ static const struct gpu_info *gpu_of(const struct node *node, const char *uuid) 
 }
 
 static void skip_unusable(const struct node *node, struct instance *instance) {
-    static const char *const roles[] = {"gpu", "from", "to"};
-    for (size_t i = 0; i < sizeof roles / sizeof *roles && instance->skip == NULL; i++) {
-        const char *uuid = js_get_string(instance->where, roles[i], NULL);
-        const struct gpu_info *gpu = uuid == NULL ? NULL : gpu_of(node, uuid);
+    struct strings uuids = {0};
+    where_gpus(instance->where, &uuids);
+    for (size_t i = 0; i < uuids.count && instance->skip == NULL; i++) {
+        const struct gpu_info *gpu = gpu_of(node, uuids.items[i]);
         struct text why = {0};
         if (gpu != NULL && gpu->mig)
             text_addf(&why, "GPU %d is in MIG mode, which is not measured", gpu->index);
@@ -131,6 +132,52 @@ static void skip_unusable(const struct node *node, struct instance *instance) {
         if (why.length > 0)
             instance->skip = text_take(&why);
     }
+    strings_free(&uuids);
+}
+
+/* The node (logical) whose cores an unpinned item wanted; -1 where it does not depend on one: device time of a
+ * copy within a GPU is the same from anywhere. */
+static int missed_node(const struct node *node, const struct instance *instance) {
+    int64_t cpu_node = js_get_int(instance->where, "cpu_node", -1);
+    if (instance->cpu >= 0 || node->topology == NULL)
+        return -1;
+    if (cpu_node >= 0)
+        return cpu_node < topology_node_count(node->topology) ? (int)cpu_node : -1;
+    struct strings uuids = {0};
+    where_gpus(instance->where, &uuids);
+    const struct gpu_info *gpu = uuids.count > 0 ? gpu_of(node, uuids.items[0]) : NULL;
+    strings_free(&uuids);
+    bool depends =
+        instance->metric->timing == TIMING_HOST || js_get(instance->attributes, "os_node") != NULL;
+    return gpu != NULL && depends ? topology_device_node(node->topology, gpu->bdf) : -1;
+}
+
+/* The node (logical) whose memory an item needs; -1: no particular one. */
+static int memory_node(const struct node *node, const struct instance *instance) {
+    int64_t os_node = js_get_int(instance->attributes, "os_node", -1);
+    int64_t mem_node = js_get_int(instance->where, "mem_node", -1);
+    if (node->topology == NULL)
+        return -1;
+    if (os_node >= 0 && os_node < 65536)
+        return topology_node_logical(node->topology, (int)os_node);
+    return mem_node >= 0 && mem_node < topology_node_count(node->topology) ? (int)mem_node : -1;
+}
+
+/* A container may own cores or memory of some nodes only: what needs the others is no error of the run. */
+static void skip_outside_cpuset(const struct node *node, struct instance *instance) {
+    struct text why = {0};
+    int cores = instance->skip == NULL ? missed_node(node, instance) : -1;
+    int memory = instance->skip == NULL ? memory_node(node, instance) : -1;
+    const char *allowed = node_text(node, "cpu.allowed");
+    if (cores >= 0 && topology_pin_cpu(node->topology, cores) < 0)
+        text_addf(&why, "no core of NUMA node %d is in this cpuset%s%s",
+                  topology_node_os_index(node->topology, cores), allowed != NULL ? ", which has CPUs " : "",
+                  allowed != NULL ? allowed : "");
+    else if (memory >= 0 && !topology_node_memory_allowed(node->topology, memory))
+        text_addf(&why, "memory of NUMA node %d is not in this cpuset (cpuset.mems)",
+                  topology_node_os_index(node->topology, memory));
+    if (why.length > 0)
+        instance->skip = text_take(&why);
 }
 
 static bool gpu_is_named(const struct gpu_info *gpu, const char *name) {
@@ -349,6 +396,7 @@ static void add_items(struct plan *plan, const struct node *node, const struct p
         item.key = series_key(bench->name, bench->version, item.instance.metric->name, "",
                               item.instance.where, item.instance.params, options->target);
         skip_unusable(node, &item.instance);
+        skip_outside_cpuset(node, &item.instance);
         plan->items = mem_grow(plan->items, plan->n_items, &room, sizeof *plan->items);
         plan->items[plan->n_items++] = item;
         bool wished = is_wished(options, &item);

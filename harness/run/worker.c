@@ -8,6 +8,7 @@
 #include "run/channel.h"
 #include "run/child.h"
 #include "run/probe.h"
+#include "run/where.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -89,7 +90,11 @@ static bool finish_with(struct supervisor *s, const char *outcome, const char *r
 /* Do the GPUs still answer? Asked after a hang, before anything else runs. */
 static js *check_node(const js *item) {
     js *node = js_new_object();
-    if (js_get(js_get(item, "where"), "gpu") == NULL)
+    struct strings uuids = {0};
+    where_gpus(js_get(item, "where"), &uuids);
+    bool uses_gpus = uuids.count > 0;
+    strings_free(&uuids);
+    if (!uses_gpus)
         return node;
     struct gpu_list gpus = {0};
     struct error err = {0};
@@ -101,8 +106,30 @@ static js *check_node(const js *item) {
     return node;
 }
 
+/* Every GPU of the item is held by the process that stays: which of them hangs cannot be known. */
+static void add_wedged(struct supervisor *s, struct text *reason) {
+    struct strings uuids = {0};
+    where_gpus(js_get(s->item, "where"), &uuids);
+    for (size_t i = 0; i < uuids.count; i++) {
+        strings_add(&s->wedged, uuids.items[i]);
+        text_addf(reason, ", GPU %s is wedged", uuids.items[i]);
+    }
+    strings_free(&uuids);
+}
+
+/* The first wedged GPU that the item would touch; NULL: none. Borrowed from the supervisor's list. */
+static const char *wedged_gpu(const struct supervisor *s, const js *item) {
+    struct strings uuids = {0};
+    const char *found = NULL;
+    where_gpus(js_get(item, "where"), &uuids);
+    for (size_t i = 0; i < s->wedged.count && found == NULL; i++)
+        if (strings_contain(&uuids, s->wedged.items[i]))
+            found = s->wedged.items[i];
+    strings_free(&uuids);
+    return found;
+}
+
 static bool on_deadline(struct supervisor *s, struct error *err) {
-    const char *gpu = js_get_string(js_get(s->item, "where"), "gpu", NULL);
     struct text reason = {0};
     int status = 0;
     keep_output(s);
@@ -110,10 +137,7 @@ static bool on_deadline(struct supervisor *s, struct error *err) {
               (long long)js_get_int(s->item, "deadline_ms", 0), js_get_string(s->item, "case", "?"));
     if (!child_end(&s->child, reap_limit_ns, &status)) {
         text_add(&reason, "; its process cannot be killed");
-        if (gpu != NULL) {
-            strings_add(&s->wedged, gpu);
-            text_addf(&reason, ", GPU %s is wedged", gpu);
-        }
+        add_wedged(s, &reason);
     }
     bool good = finish_with(s, "hang", text_string(&reason), check_node(s->item), err);
     text_free(&reason);
@@ -148,10 +172,12 @@ static bool start_item(struct supervisor *s, js *item, struct error *err) {
     s->item = js_keep(item);
     s->quiet = js_get_bool(item, "quiet", false);
     s->deadline = clock_now(&s->clock) + js_get_int(item, "deadline_ms", 60000) * NS_PER_MS;
-    const char *gpu = js_get_string(js_get(item, "where"), "gpu", "");
-    if (strings_contain(&s->wedged, gpu))
-        return finish_with(s, "skip", "the GPU is wedged: a process that hung on it cannot be killed", NULL,
-                           err);
+    const char *wedged = wedged_gpu(s, item);
+    if (wedged != NULL) {
+        char why[200];
+        snprintf(why, sizeof why, "GPU %.80s is wedged: a process that hung on it cannot be killed", wedged);
+        return finish_with(s, "skip", why, NULL, err);
+    }
     const js *env = js_get(item, "env");
     int status = 0;
     if (s->child.pid != 0 && !js_equal(env, s->child.env))
