@@ -130,6 +130,12 @@ int topology_node_logical(const struct topology *topology, int os_index) {
     return found != NULL ? (int)found->logical_index : -1;
 }
 
+bool topology_node_memory_allowed(const struct topology *topology, int node) {
+    hwloc_obj_t found = node_at(topology, node);
+    return found != NULL &&
+           hwloc_bitmap_isset(hwloc_topology_get_allowed_nodeset(topology->inner), found->os_index);
+}
+
 static hwloc_obj_t device(const struct topology *topology, const char *bdf) {
     return hwloc_get_pcidev_by_busidstring(topology->inner, bdf);
 }
@@ -292,6 +298,83 @@ int topology_far_cpu(const struct topology *topology, int cpu) {
             last = cores[i];
     }
     return other_node >= 0 ? other_node : last;
+}
+
+int topology_node_cores(const struct topology *topology, int node, int *out, int capacity) {
+    int cores[MAX_CORES];
+    int all = topology_all_cores(topology, cores, MAX_CORES);
+    int n = 0;
+    for (int i = 0; i < all && n < capacity; i++)
+        if (is_on(topology, cores[i], node))
+            out[n++] = cores[i];
+    return n;
+}
+
+bool topology_cpu_allowed(const struct topology *topology, int cpu) {
+    return cpu >= 0 &&
+           hwloc_bitmap_isset(hwloc_topology_get_allowed_cpuset(topology->inner), (unsigned)cpu) &&
+           hwloc_get_pu_obj_by_os_index(topology->inner, (unsigned)cpu) != NULL;
+}
+
+/* ---- caches ---- */
+
+static hwloc_obj_t l3_of(const struct topology *topology, int cpu) {
+    hwloc_obj_t pu = cpu < 0 ? NULL : hwloc_get_pu_obj_by_os_index(topology->inner, (unsigned)cpu);
+    return pu == NULL ? NULL : hwloc_get_ancestor_obj_by_type(topology->inner, HWLOC_OBJ_L3CACHE, pu);
+}
+
+static enum core_relation relation(const struct topology *topology, int a, int b) {
+    if (socket_of(topology, a) != socket_of(topology, b))
+        return CORE_OTHER_SOCKET;
+    return l3_of(topology, a) == l3_of(topology, b) ? CORE_SAME_COMPLEX : CORE_OTHER_COMPLEX;
+}
+
+int topology_related_cpu(const struct topology *topology, int cpu, enum core_relation wanted) {
+    int cores[MAX_CORES];
+    int n = topology_all_cores(topology, cores, MAX_CORES);
+    int first = -1;
+    for (int i = 0; i < n; i++) {
+        if (cores[i] == cpu || relation(topology, cpu, cores[i]) != wanted)
+            continue;
+        if (first >= 0)
+            return cores[i];
+        first = cores[i];
+    }
+    return first;
+}
+
+/* The outermost cache above a PU. */
+static hwloc_obj_t last_cache(const struct topology *topology, int cpu) {
+    hwloc_obj_t at = cpu < 0 ? NULL : hwloc_get_pu_obj_by_os_index(topology->inner, (unsigned)cpu);
+    hwloc_obj_t found = NULL;
+    for (; at != NULL; at = at->parent)
+        if (hwloc_obj_type_is_dcache(at->type))
+            found = at;
+    return found;
+}
+
+/* A size beyond any cache's is no size: it comes from a file. */
+static int64_t cache_bytes(hwloc_obj_t cache) {
+    const hwloc_uint64_t most = 1ULL << 36;
+    return cache == NULL || cache->attr->cache.size > most ? 0 : (int64_t)cache->attr->cache.size;
+}
+
+int64_t topology_cpu_cache(const struct topology *topology, int cpu) {
+    return cache_bytes(last_cache(topology, cpu));
+}
+
+int64_t topology_node_cache(const struct topology *topology, int node) {
+    int cores[MAX_CORES];
+    int n = topology_node_cores(topology, node, cores, MAX_CORES);
+    int64_t total = 0;
+    hwloc_obj_t before = NULL; /* cores of one cache are neighbours */
+    for (int i = 0; i < n; i++) {
+        hwloc_obj_t cache = last_cache(topology, cores[i]);
+        if (cache != before)
+            total += cache_bytes(cache);
+        before = cache;
+    }
+    return total;
 }
 
 /* ---- paths ---- */

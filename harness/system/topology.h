@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct topology;
 
@@ -29,6 +30,9 @@ int topology_device_node(const struct topology *topology, const char *bdf);
 
 int topology_node_os_index(const struct topology *topology, int node);
 int topology_node_logical(const struct topology *topology, int os_index); /* -1: none */
+/* Whether the cpuset lets us have memory of a node (logical). Its CPUs are another matter: see
+ * topology_pin_cpu. */
+bool topology_node_memory_allowed(const struct topology *topology, int node);
 
 /* Nodes ordered by distance from `node` (itself first; by the SLIT where hwloc has it, else same socket
  * before other sockets, else by index). `out` has room for topology_node_count entries. */
@@ -43,8 +47,22 @@ int topology_other_cpu(const struct topology *topology, int cpu);
 int topology_far_cpu(const struct topology *topology, int cpu);
 /* OS indices of one PU of every allowed core; returns how many of `capacity` were filled. */
 int topology_all_cores(const struct topology *topology, int *out, int capacity);
+/* The same of one node's cores; -1: the whole machine's. */
+int topology_node_cores(const struct topology *topology, int node, int *out, int capacity);
 /* The logical NUMA node of a PU, -1 unknown. */
 int topology_cpu_node(const struct topology *topology, int cpu);
+/* Whether the cpuset (or taskset) lets us run there. */
+bool topology_cpu_allowed(const struct topology *topology, int cpu);
+
+/* How one core stands to another. A complex is the cores below one L3; where none is to be seen, a socket. */
+enum core_relation { CORE_SAME_COMPLEX, CORE_OTHER_COMPLEX, CORE_OTHER_SOCKET };
+/* An allowed core that stands so to `cpu`; the first such is left to the system where there is another.
+ * Another complex is one of the same socket. -1: none. */
+int topology_related_cpu(const struct topology *topology, int cpu, enum core_relation relation);
+
+/* Bytes of the last-level cache above a PU, and of all of them above a node's cores; 0 unknown. */
+int64_t topology_cpu_cache(const struct topology *topology, int cpu);
+int64_t topology_node_cache(const struct topology *topology, int node);
 
 /* "PIX", "PXB", "PHB", "NODE" or "SYS" as nvidia-smi topo -m names them; "X" for the same device, "" unknown.
  */
