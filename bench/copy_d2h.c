@@ -18,6 +18,7 @@ const struct bench_case case_copy_d2h = {
     .version = 1,
     .summary = "bandwidth of large copies, device to host",
     .block = BLOCK_COPY,
+    .loads_link = true,
     .needs = {.gpus = 1},
     .metrics = metrics,
     .series = series,

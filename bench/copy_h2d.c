@@ -18,6 +18,7 @@ const struct bench_case case_copy_h2d = {
     .version = 1,
     .summary = "bandwidth of large copies, host to device",
     .block = BLOCK_COPY,
+    .loads_link = true,
     .needs = {.gpus = 1},
     .metrics = metrics,
     .series = series,

@@ -416,6 +416,7 @@ bool compare_runs(const struct run *before, size_t n_before, const struct run *a
     list_keys(&p.before, &p.old_keys);
     list_keys(&p.after, &p.new_keys);
     compare_environment(&p.before, &p.after, out);
+    compare_counters(&p.before, &p.after, out);
     pair_rows(&p, out);
     judge_rows(&p, out);
     compare_failures(&p, out);

@@ -22,6 +22,8 @@ void key_gpus(const char *key, struct strings *uuids);
 
 /* Fills worse, differences, not_visible and what else the environment tells. */
 void compare_environment(const struct side *before, const struct side *after, struct comparison *out);
+/* What the records say of the GPUs: links under load, PCIe errors. */
+void compare_counters(const struct side *before, const struct side *after, struct comparison *out);
 /* A changed path class of one series: worse when the new path is longer, else a note. */
 void compare_path_class(const char *key, const char *before, const char *after, struct comparison *out);
 

@@ -131,6 +131,7 @@ struct case_context {
     struct shelf *shelf;
     js *extra;  /* an object the case may add to: goes into the record as "detail" */
     js *flags;  /* an array of strings: what makes the samples doubtful */
+    js *links;  /* an object by UUID: what run/link_look.h saw of the links under load */
     js *sm_mhz; /* an array of numbers, one a sample: a sample() that runs on a GPU adds the mean SM clock */
 };
 
@@ -142,8 +143,10 @@ struct bench_case {
     int version;         /* raised when numbers change their meaning */
     const char *summary; /* one line */
     enum block block;
-    bool quiet;  /* coordinator and supervisor sleep while it runs */
-    bool hidden; /* not in list, not in any profile */
+    bool quiet;      /* coordinator and supervisor sleep while it runs */
+    bool loads_link; /* its operations fill the GPUs' PCIe links: their state under load is read in the
+                        warm-up */
+    bool hidden;     /* not in list, not in any profile */
     struct needs needs;
     const struct metric *metrics;
     const struct series_row *series;

@@ -2,31 +2,17 @@
 #include "run/gpu_state.h"
 
 #include "base/text.h"
+#include "run/where.h"
 
 #include <stddef.h>
-#include <string.h>
-
-enum { MAX_GPUS = 64 };
-
-static void add_uuid(js *out, const char *uuid) {
-    for (size_t i = 0; i < js_length(out); i++)
-        if (strcmp(uuid, js_string(js_at(out, i), "")) == 0)
-            return;
-    if (js_length(out) < MAX_GPUS)
-        js_append_string(out, uuid);
-}
 
 js *gpu_state_uuids(const js *where) {
-    static const char *const single[] = {"gpu", "from", "to"};
     js *out = js_new_array();
-    for (size_t i = 0; i < sizeof single / sizeof *single; i++)
-        if (js_get_string(where, single[i], NULL) != NULL)
-            add_uuid(out, js_get_string(where, single[i], ""));
-    struct strings many = {0};
-    strings_split(&many, js_get_string(where, "gpus", ""), '+');
-    for (size_t i = 0; i < many.count; i++)
-        add_uuid(out, many.items[i]);
-    strings_free(&many);
+    struct strings uuids = {0};
+    where_gpus(where, &uuids);
+    for (size_t i = 0; i < uuids.count; i++)
+        js_append_string(out, uuids.items[i]);
+    strings_free(&uuids);
     return out;
 }
 

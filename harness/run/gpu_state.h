@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-/* The UUIDs that a `where` names: gpu, from, to, gpus (joined by +). An array, owned. */
+/* The UUIDs that a `where` names (run/where.h), as an array, owned. */
 js *gpu_state_uuids(const js *where);
 
 /* `before` and `after` are quiet_counters' objects (NULL: not known). The record's "gpu_state", owned; NULL

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "run/case.h"
+#include "run/link_look.h"
 #include "run/where.h"
 #include "system/pin.h"
 
@@ -45,9 +46,11 @@ static void timer_free(struct timer *t) {
 /* Seconds of `count` operations, ungated: warming up must not depend on what may synchronise by itself. */
 static bool time_ungated(const struct bench_case *bench, struct case_context *context, struct timer *t,
                          int count, double *seconds, struct error *err) {
-    return gpu_event_record(t->start, t->stream, err) && bench->enqueue(context, t->stream, count, err) &&
-           gpu_event_record(t->stop, t->stream, err) && gpu_stream_wait(t->stream, err) &&
-           gpu_event_elapsed(t->start, t->stop, seconds, err);
+    bool issued = gpu_event_record(t->start, t->stream, err) &&
+                  bench->enqueue(context, t->stream, count, err) && gpu_event_record(t->stop, t->stream, err);
+    if (issued)
+        link_look(bench, context, t->stream);
+    return issued && gpu_stream_wait(t->stream, err) && gpu_event_elapsed(t->start, t->stop, seconds, err);
 }
 
 /* Until two batches in a row take the same time: by then clock, P-state and link have settled. */
@@ -237,6 +240,7 @@ js *measure_item(const js *item, struct shelf *shelf) {
         .shelf = shelf,
         .extra = js_new_object(),
         .flags = js_new_array(),
+        .links = js_new_object(),
         .sm_mhz = js_new_array(),
     };
     int operations = (int)js_get_int(item, "operations", 1);
@@ -259,6 +263,9 @@ js *measure_item(const js *item, struct shelf *shelf) {
     if (js_length(context.extra) > 0)
         js_set(result, "detail", js_keep(context.extra));
     js_free(context.extra);
+    if (js_length(context.links) > 0)
+        js_set(result, "link", js_keep(context.links));
+    js_free(context.links);
     js_free(context.sm_mhz);
     free(context.gpus);
     return result;

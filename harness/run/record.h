@@ -88,6 +88,20 @@ struct run_failure {
     char *reason;
 };
 
+/* A count over the records that know it. */
+struct run_count {
+    int64_t total;
+    size_t items; /* how many records know it; 0: none */
+};
+
+/* What the records of a run say of one GPU. */
+struct run_gpu {
+    char *uuid;
+    struct run_count replays, correctable, nonfatal, fatal; /* PCIe errors that came during items */
+    struct run_count heat_us, brake_us;                     /* clocks held down */
+    int link_gen, link_width;                               /* the least seen under load; 0: never seen */
+};
+
 struct run {
     char *path;
     js *header;          /* whole, as read */
@@ -99,6 +113,8 @@ struct run {
     size_t n_records;
     struct series *series; /* sorted by key */
     size_t n_series;
+    struct run_gpu *gpus;
+    size_t n_gpus;
     struct run_failure *failures; /* in the order of the file, at most RUN_MAX_FAILURES */
     size_t n_failures;
     struct strings notes; /* what a reader should know: a record that came twice, … */
@@ -120,5 +136,7 @@ bool run_read(const char *path, struct run *out, struct error *err);
 void run_free(struct run *run);
 /* NULL: the run has no such series. */
 const struct series *run_find(const struct run *run, const char *key);
+/* NULL: no record says anything of it. */
+const struct run_gpu *run_find_gpu(const struct run *run, const char *uuid);
 
 #endif

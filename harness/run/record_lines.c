@@ -354,8 +354,10 @@ static bool take_record(struct run_lines *lines, js *line, struct error *err) {
     if (strcmp(r.outcome, "ok") == 0 && (r.samples = samples_of(line, &r.n_samples)) == NULL)
         return FAIL_LINE(err, lines, "the record is ok but has no samples that are finite numbers");
     char *base = key_of(lines, line, err);
-    if (base != NULL)
+    if (base != NULL) {
         spread_record(lines, base, &r);
+        run_gpus_take(run, line);
+    }
     if (run->last_started != NULL && js_get_int(line, "id", -1) == lines->started_id) {
         free(run->last_started);
         run->last_started = NULL;

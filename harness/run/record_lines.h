@@ -21,4 +21,8 @@ bool run_lines_take(struct run_lines *lines, const char *line, size_t length, st
 /* Sorts what was gathered into the run and releases everything else; also after a failure. */
 void run_lines_finish(struct run_lines *lines);
 
+/* Adds a record's "gpu_state" to run->gpus. */
+void run_gpus_take(struct run *run, const js *record);
+void run_gpus_free(struct run *run);
+
 #endif

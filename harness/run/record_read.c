@@ -132,6 +132,7 @@ void run_free(struct run *run) {
         free(run->failures[i].outcome);
         free(run->failures[i].reason);
     }
+    run_gpus_free(run);
     free(run->failures);
     free(run->series);
     free(run->path);
