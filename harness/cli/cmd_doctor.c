@@ -2,6 +2,7 @@
 /* gpuvet doctor: why CUDA does not work here, and the line to change. */
 #include "base/log.h"
 #include "cli/commands.h"
+#include "cli/doctor_baseline.h"
 #include "doctor/doctor.h"
 #include "system/facts.h"
 
@@ -10,7 +11,7 @@
 #include <unistd.h>
 
 struct doctor_values {
-    const char *from;
+    const char *from, *baseline, *results;
     const char *explain;
     bool list, markdown;
     bool json, verbose, strict;
@@ -22,6 +23,17 @@ static const struct option_row options[] = {
      .metavar = "DIR",
      .offset = offsetof(struct doctor_values, from),
      .help = "judge a captured machine instead of this one"},
+    {.name = "baseline",
+     .type = OPTION_STRING,
+     .metavar = "NAME|DIR",
+     .offset = offsetof(struct doctor_values, baseline),
+     .help = "numbers of a saved baseline, or of an earlier capture, tell a wrong number from a stale one",
+     .fallback = "the newest of this machine"},
+    {.name = "results",
+     .type = OPTION_STRING,
+     .metavar = "DIR",
+     .offset = offsetof(struct doctor_values, results),
+     .help = "where runs/ and baselines/ are"},
     {.name = "list",
      .type = OPTION_FLAG,
      .offset = offsetof(struct doctor_values, list),
@@ -81,13 +93,16 @@ static int judge(const struct doctor_values *v) {
     struct device_nodes nodes = {0};
     struct error err = {0};
     struct facts *facts = NULL;
+    js *before = NULL;
     int status = 2;
     bool good = (v->from != NULL ? source_capture(v->from, &source, &err) : source_live(&source, &err)) &&
-                (facts = facts_read(&source, &err)) != NULL && device_nodes_read(&source, &nodes, &err);
+                (facts = facts_read(&source, &err)) != NULL && device_nodes_read(&source, &nodes, &err) &&
+                doctor_baseline(v->baseline, v->results,
+                                v->from == NULL ? facts->kernel.machine_id.value : NULL, &before, &err);
     if (good) {
         struct scene scene;
         struct findings findings;
-        scene_make(&source, facts, &nodes, NULL, &scene);
+        scene_make(&source, facts, &nodes, before, &scene);
         doctor_judge(&scene, &findings);
         show(v, &findings, &scene);
         enum severity worst = findings_worst(&findings);
@@ -96,6 +111,7 @@ static int judge(const struct doctor_values *v) {
     } else {
         log_error(&err);
     }
+    js_free(before);
     device_nodes_free(&nodes);
     facts_free(facts);
     source_free(&source);

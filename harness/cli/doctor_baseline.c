@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/doctor_baseline.h"
+
+#include "base/results.h"
+#include "compare/baseline.h"
+#include "system/facts.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static bool is_folder(const char *path) {
+    struct stat st;
+    return strchr(path, '/') != NULL && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static bool capture_environment(const char *dir, js **out, struct error *err) {
+    struct source source = {0};
+    struct facts *facts = NULL;
+    bool good = source_capture(dir, &source, err) && (facts = facts_read(&source, err)) != NULL;
+    if (good) {
+        js *moving = js_new_object();
+        *out = js_new_object();
+        facts_environment(facts, *out, moving);
+        js_free(moving);
+    }
+    facts_free(facts);
+    source_free(&source);
+    return good || RELAY(err);
+}
+
+static bool saved_environment(const char *results, const char *name, js **out, struct error *err) {
+    struct run *runs = NULL;
+    size_t count = 0;
+    if (!baseline_load(results, name, &runs, &count, err))
+        return RELAY(err);
+    if (count > 0)
+        *out = js_keep(js_get(runs[count - 1].header, "environment"));
+    for (size_t i = 0; i < count; i++)
+        run_free(&runs[i]);
+    free(runs);
+    return true;
+}
+
+bool doctor_baseline(const char *given, const char *results, const char *machine_id, js **out,
+                     struct error *err) {
+    struct error none = {0};
+    char *name = NULL;
+    *out = NULL;
+    if (given != NULL && is_folder(given))
+        return capture_environment(given, out, err) || RELAY(err);
+    char *folder = results_folder(results, false, given == NULL ? &none : err);
+    if (folder == NULL)
+        return given == NULL; /* nothing was ever saved here */
+    bool good = true;
+    if (given != NULL || machine_id != NULL)
+        good = baseline_find(folder, given, machine_id, &name, err) &&
+               (name == NULL || saved_environment(folder, name, out, err));
+    free(name);
+    free(folder);
+    return good || RELAY(err);
+}
