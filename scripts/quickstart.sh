@@ -20,7 +20,7 @@ configure=(--preset host-only -B build)
 [ -z "$nvcc" ] || configure=(--preset release -DCMAKE_CUDA_COMPILER="$nvcc")
 configure+=(-DGPUVET_TESTS=OFF)
 
-# A folder configured with other compilers, or left half configured by an interrupt, is made anew.
+# A folder left half configured by an interrupt is made anew.
 if ! cmake "${configure[@]}" >"$log" 2>&1; then
     rm -rf build
     cmake "${configure[@]}" >"$log" 2>&1 || fail "cmake failed"

@@ -196,6 +196,19 @@ find_cuda() {
     [ -z "$found" ] || say "CUDA compiler: $found"
 }
 
+# cmake keeps what it found of the compilers it began with, and loses other settings when one is exchanged: build
+# folders of other compilers are begun anew.
+forget_other_compilers() {
+    local nvcc now folder
+    nvcc=$(cat .deps/nvcc)
+    now=$(echo "$nvcc"; gcc --version | head -1; [ -z "$nvcc" ] || "$nvcc" --version)
+    [ "$(cat .deps/compilers 2>/dev/null)" = "$now" ] && return 0
+    for folder in build build-debug build-host-only build-portable; do
+        rm -rf "$folder/CMakeCache.txt" "$folder/CMakeFiles"
+    done
+    echo "$now" >.deps/compilers
+}
+
 check_folders() {
     local folder
     mkdir -p .deps || die "cannot write in $PWD: clone to a folder of your own"
@@ -220,3 +233,4 @@ has_room "$room" || die "less than $room MB are free in $PWD: make room, then ru
 install_packages "${packages[@]}"
 check_cmake
 find_cuda
+forget_other_compilers
