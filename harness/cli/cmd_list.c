@@ -77,7 +77,10 @@ static js *item_json(const struct plan_item *item) {
     js_set_bool(one, "primary", item->judged);
     js_set_number(one, "seconds", item->instance.seconds);
     js_set(one, "cpu", item->instance.cpu < 0 ? js_new_null() : js_new_int(item->instance.cpu));
+    js_set(one, "attributes", js_copy(item->instance.attributes));
+    js_set_bool(one, "every_round", item->every_round);
     js_set_number(one, "limit", item->instance.limit);
+    js_set_number(one, "limit_raw", item->instance.limit_raw);
     if (item->instance.skip != NULL)
         js_set_string(one, "skip", item->instance.skip);
     return one;

@@ -96,12 +96,40 @@ static bool set_rounds(const struct plan *plan, struct plan_item *item, bool wis
     item->every_round = wished || level == LEVEL_PRIMARY || level == LEVEL_HIDDEN || some < 0;
     if (level == LEVEL_THOROUGH && !plan->profile->thorough && !wished)
         return false;
-    if (item->every_round)
-        return true;
-    /* Spread over the rounds, so that no round carries them all and none sees only the first minutes. */
-    for (int i = 0; i < some && i < plan->rounds; i++)
-        set_round(item, (item->id + i * plan->rounds / some) % plan->rounds);
-    return some > 0;
+    return item->every_round || some > 0; /* in which ones: spread_rounds() */
+}
+
+static int by_length(const void *a, const void *b) {
+    const struct plan_item *x = *(struct plan_item *const *)a;
+    const struct plan_item *y = *(struct plan_item *const *)b;
+    double difference = y->instance.seconds - x->instance.seconds;
+    return difference > 0 ? 1 : difference < 0 ? -1 : x->id - y->id;
+}
+
+/* Items that do not run in every round go where least is, the longest first, so that no round carries them
+ * all; one that runs several times has its own part of the run for each. */
+static void spread_rounds(struct plan *plan) {
+    struct plan_item **rare = mem_zeroed(plan->n_items, sizeof *rare);
+    double *load = mem_zeroed((size_t)plan->rounds, sizeof *load);
+    int some =
+        plan->profile->descriptive_rounds < plan->rounds ? plan->profile->descriptive_rounds : plan->rounds;
+    size_t n = 0;
+    for (size_t i = 0; i < plan->n_items; i++)
+        if (!plan->items[i].every_round && plan->items[i].instance.skip == NULL)
+            rare[n++] = &plan->items[i];
+    qsort(rare, n, sizeof(struct plan_item *), by_length);
+    for (size_t i = 0; i < n; i++)
+        for (int part = 0; part < some; part++) {
+            int first = part * plan->rounds / some;
+            int best = first;
+            for (int round = first; round < (part + 1) * plan->rounds / some; round++)
+                if (load[round] < load[best])
+                    best = round;
+            set_round(rare[i], best);
+            load[best] += rare[i]->instance.seconds;
+        }
+    free(load);
+    free(rare);
 }
 
 bool plan_runs_in(const struct plan_item *item, int round) {
@@ -135,8 +163,8 @@ static void skip_unusable(const struct node *node, struct instance *instance) {
     strings_free(&uuids);
 }
 
-/* The node (logical) whose cores an unpinned item wanted; -1 where it does not depend on one: device time of a
- * copy within a GPU is the same from anywhere. */
+/* The node (logical) whose cores an unpinned item wanted; -1 where it does not depend on one: device time of
+ * a copy within a GPU is the same from anywhere. */
 static int missed_node(const struct node *node, const struct instance *instance) {
     int64_t cpu_node = js_get_int(instance->where, "cpu_node", -1);
     if (instance->cpu >= 0 || node->topology == NULL)
@@ -147,8 +175,7 @@ static int missed_node(const struct node *node, const struct instance *instance)
     where_gpus(instance->where, &uuids);
     const struct gpu_info *gpu = uuids.count > 0 ? gpu_of(node, uuids.items[0]) : NULL;
     strings_free(&uuids);
-    bool depends =
-        instance->metric->timing == TIMING_HOST || js_get(instance->attributes, "os_node") != NULL;
+    bool depends = instance->metric->timing == TIMING_HOST || js_get(instance->attributes, "os_node") != NULL;
     return gpu != NULL && depends ? topology_device_node(node->topology, gpu->bdf) : -1;
 }
 
@@ -460,6 +487,7 @@ bool plan_make(const struct node *node, const struct plan_options *options, stru
             declare_series(out, options, i);
         out->uses_gpu = out->uses_gpu || out->items[i].bench->needs.gpus > 0;
     }
+    spread_rounds(out);
     if (check_patterns(out, options, err))
         return true;
     plan_free(out);

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# What a round may take and how many series may be judged together, over all cases. When it is too much, a table shows
+# what each case takes of it.
+. "$GPUVET_SOURCE/tests/cli/lib.sh"
+
+budget() { # CAPTURE PROFILE SECONDS SERIES
+    expect 0 "$GPUVET" list --profile "$2" --from "$CAPTURES/$1" --json
+    mv out plan
+    expect 0 "$GPUVET" run --dry-run --profile "$2" --from "$CAPTURES/$1"
+    python3 - "$@" <<'P' || fail "the plan of $1 is over its budget"
+import json, re, sys
+_, capture, profile, most_seconds, most_series = sys.argv
+plan = json.load(open("plan"))
+dry = re.search(r"^(\d+) rounds of at most ([\d.]+) s, .*; (\d+) primary series", open("out").read(), re.M)
+assert dry, "the dry run gives no sum"
+rounds, seconds, series = int(dry[1]), float(dry[2]), int(dry[3])
+assert rounds == plan["rounds"] and series == plan["primary_series"]
+wrong = []
+if seconds > float(most_seconds):
+    wrong.append(f"a round takes up to {seconds} s, more than {most_seconds}")
+if series > int(most_series):
+    wrong.append(f"{series} primary series, more than {most_series}")
+if wrong:
+    print(f"{capture}, {profile}: " + "; ".join(wrong), file=sys.stderr)
+    cases = {}
+    for i in plan["items"]:
+        if "skip" not in i:
+            one = cases.setdefault(i["key"].split("@")[0], [0, 0.0, 0, 0.0, 0.0])
+            at = 0 if i["every_round"] else 2
+            one[at] += 1
+            one[at + 1] += i["seconds"]
+            one[4] = max(one[4], i["seconds"])
+    print(f"{'case':18} {'every round':>14} {'now and then':>15} {'longest item':>14}", file=sys.stderr)
+    for case, (n, s, m, t, longest) in sorted(cases.items(), key=lambda c: -c[1][1] - c[1][3] / rounds):
+        print(f"{case:18} {n:4} {s:7.2f} s  {m:5} {t:7.2f} s {longest:12.2f} s", file=sys.stderr)
+    sys.exit(1)
+P
+}
+budget two-socket-8gpu standard 25 300
+budget two-socket-8gpu quick 25 40
+budget guest-2gpu standard 7.5 300
+budget guest-2gpu quick 7.5 40
+exit 0
