@@ -1,54 +1,235 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* copy.latency: a small copy from its issue to its completion as the host sees it. */
+/* copy.latency: small copies, and single reads.
+ * call: a copy from its issue to its completion as the host sees it. device: the same copy's time on the
+ * device, queued behind the gate. chase: a multiprocessor's read of pinned host memory, by a pointer chase.
+ */
 #include "base/clock.h"
+#include "base/mem.h"
 #include "bench/copy_common.h"
+#include "bench/host_common.h"
+#include "gpu/chase.h"
+#include "kernels/chase.h"
+#include "kernels/launch.h"
+#include "system/pin.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { SMALL = 4096, SAMPLES = 1000, WARM = 200 };
+enum {
+    PRIMARY_BYTES = 4096,
+    CALL_SAMPLES = 1000,
+    WARM = 200,
+    DEVICE_SAMPLES = 20,
+    DEVICE_OPERATIONS = 128,
+};
 
-static const struct metric metrics[] = {{"call", QUANTITY_TIME, TIMING_HOST}, {0}};
+/* nvbandwidth's host_device_latency_sm: buffer and stride of 2 MiB and 128 bytes, and about a million reads
+ * over all multiprocessors; 256 reads by each of about 132 in a sample are steady enough. */
+enum { CHASE_BYTES = 2 << 20, CHASE_STRIDE = 128, CHASE_HOPS = 256, CHASE_SAMPLES = 3 };
+
+static const struct metric metrics[] = {
+    {"call", QUANTITY_TIME, TIMING_HOST},
+    {"device", QUANTITY_TIME, TIMING_GATED},
+    {"chase", QUANTITY_LATENCY, TIMING_HOST},
+    {0},
+};
 
 static const struct series_row series[] = {
     {.metric = "call", .statistic = "p50", .delta_rel = 0.05, .delta_abs = 0.2, .between_rel = 0.03},
     {.metric = "call", .statistic = "p99", .delta_rel = 0.25, .between_rel = 0.15, .descriptive = true},
+    {.metric = "device",
+     .statistic = "p50",
+     .delta_rel = 0.05,
+     .delta_abs = 0.1,
+     .between_rel = 0.02,
+     .descriptive = true},
+    {.metric = "chase", .statistic = "p50", .delta_rel = 0.03, .between_rel = 0.01, .descriptive = true},
     {0},
 };
 
-static void instances(const struct node *node, struct instance_list *out) {
+static void add_copies(const struct node *node, const struct gpu_info *gpu, struct instance_list *out) {
     static const char *const directions[] = {"h2d", "d2h"};
-    for (size_t i = 0; i < node->gpus.count; i++)
-        for (int d = 0; d < 2; d++) {
-            struct instance *instance =
-                copy_instance(node, &node->gpus.items[i], &metrics[0], LEVEL_PRIMARY, SMALL, "pinned", out);
-            js_set_string(instance->params, "direction", directions[d]);
-            instance->samples = SAMPLES;
-            instance->seconds = 0.03;
+    static const int sizes[] = {8, PRIMARY_BYTES, 65536};
+    for (int d = 0; d < 2; d++)
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+            enum level level = sizes[s] == PRIMARY_BYTES ? LEVEL_PRIMARY : LEVEL_DESCRIPTIVE;
+            struct instance *call = copy_instance(node, gpu, &metrics[0], level, sizes[s], "pinned", out);
+            js_set_string(call->params, "direction", directions[d]);
+            call->samples = CALL_SAMPLES;
+            call->seconds = 0.03;
+            host_mark(node, call);
+            struct instance *device =
+                copy_instance(node, gpu, &metrics[1], LEVEL_DESCRIPTIVE, sizes[s], "pinned", out);
+            js_set_string(device->params, "direction", directions[d]);
+            device->samples = DEVICE_SAMPLES;
+            device->operations = DEVICE_OPERATIONS;
+            device->seconds = 0.06;
         }
 }
 
+static void add_chases(const struct node *node, const struct gpu_info *gpu, struct instance_list *out) {
+    /* The last one is nvbandwidth's way, for the comparison with it. */
+    static const struct {
+        const char *memory, *loads;
+    } ways[] = {{"pinned", "sys"}, {"hostalloc", "sys"}, {"hostalloc", "plain"}};
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        struct instance *chase =
+            copy_instance(node, gpu, &metrics[2], LEVEL_DESCRIPTIVE, CHASE_BYTES, ways[i].memory, out);
+        js_set_string(chase->params, "loads", ways[i].loads);
+        js_set_int(chase->params, "stride", CHASE_STRIDE);
+        js_set_int(chase->params, "hops", CHASE_HOPS);
+        chase->samples = CHASE_SAMPLES;
+        chase->seconds = 0.3;
+    }
+}
+
+static void instances(const struct node *node, struct instance_list *out) {
+    for (size_t i = 0; i < node->gpus.count; i++) {
+        add_copies(node, &node->gpus.items[i], out);
+        add_chases(node, &node->gpus.items[i], out);
+    }
+}
+
+/* ---- the chase ---- */
+
+struct chase_state {
+    gpu_stream stream;
+    struct host_buffer paged;
+    bool registered;
+    void *hostalloc;
+    struct gpu_chase chase;
+    struct gpu_chase_result last;
+};
+
+static bool is_chase(const struct case_context *context) {
+    return case_number(context, "hops") > 0;
+}
+
+static bool chase_memory(struct case_context *context, struct chase_state *s, void **out, struct error *err) {
+    size_t bytes = s->chase.bytes;
+    if (strcmp(case_text(context, "memory"), "hostalloc") == 0) {
+        if (!gpu_host_alloc(bytes, &s->hostalloc, err))
+            return RELAY(err);
+        *out = s->hostalloc;
+        return true;
+    }
+    int os_node = (int)js_get_int(context->attributes, "os_node", -1);
+    if (!host_buffer_make(bytes, os_node, &s->paged, err) || !gpu_register(s->paged.data, bytes, err))
+        return RELAY(err);
+    s->registered = true;
+    js_set_int(context->extra, "host_node", s->paged.found_node);
+    if (s->paged.on_node < 1)
+        js_append_string(context->flags, "memory-not-local");
+    *out = s->paged.data;
+    return true;
+}
+
+static bool chase_prepare(struct case_context *context, struct error *err) {
+    struct chase_state *s = mem_zeroed(1, sizeof *s);
+    void *memory = NULL;
+    context->state = s;
+    s->chase = (struct gpu_chase){.bytes = (size_t)case_number(context, "bytes"),
+                                  .stride = (size_t)case_number(context, "stride"),
+                                  .hops = (uint32_t)case_number(context, "hops"),
+                                  .plain = strcmp(case_text(context, "loads"), "plain") == 0};
+    if (s->chase.stride < 8 || s->chase.stride % 8 != 0 || s->chase.bytes % s->chase.stride != 0)
+        return FAIL(err, ERROR_DATA, "the buffer of %zu bytes is no multiple of the stride, %zu",
+                    s->chase.bytes, s->chase.stride);
+    if (!gpu_check(kernels_load(), "loading kernels", err) || !gpu_stream_make(&s->stream, err) ||
+        !chase_memory(context, s, &memory, err))
+        return RELAY(err);
+    chase_fill_host(memory, s->chase.bytes, s->chase.stride);
+    s->chase.memory = memory;
+    return true;
+}
+
+static bool chase_sample(struct case_context *context, struct samples *out, struct error *err) {
+    struct chase_state *s = context->state;
+    for (int i = -1; i < context->wanted_samples; i++) { /* the first sweep wakes link and clock */
+        if (!gpu_chase_sweep(&s->chase, &context->gpu, s->stream, &s->last, err))
+            return RELAY(err);
+        if (i < 0 && s->last.wrong == 0)
+            continue;
+        samples_add(out, s->last.ns);
+        js_append_number(context->sm_mhz, s->last.sm_mhz);
+        if (s->last.wrong > 0) /* verify() says so */
+            break;
+    }
+    js_set_int(context->extra, "multiprocessors", s->last.multiprocessors);
+    return true;
+}
+
+/* Each chase must have ended where the chain leads. */
+static void chase_verify(const struct case_context *context, struct verification *out) {
+    const struct chase_state *s = context->state;
+    snprintf(out->what, sizeof out->what, "ends of the pointer chases");
+    out->checked_bytes = s->last.hops * sizeof(uint64_t);
+    out->bad = (uint64_t)s->last.wrong;
+    out->first_bad_offset = s->last.wrong_at;
+    out->expected = (uint32_t)s->last.expected;
+    out->found = (uint32_t)s->last.found;
+}
+
+static void chase_finish(struct case_context *context) {
+    struct chase_state *s = context->state;
+    if (s == NULL)
+        return;
+    gpu_stream_free(s->stream);
+    if (s->registered)
+        gpu_unregister(s->paged.data);
+    host_buffer_free(&s->paged);
+    gpu_host_free(s->hostalloc);
+    free(s);
+    context->state = NULL;
+}
+
+/* ---- slots ---- */
+
 static bool prepare(struct case_context *context, struct error *err) {
+    if (is_chase(context))
+        return chase_prepare(context, err) || RELAY(err);
     bool to_device = strcmp(case_text(context, "direction"), "h2d") == 0;
     return to_device ? copy_prepare_h2d(context, err) : copy_prepare_d2h(context, err);
 }
 
+static bool poison(struct case_context *context, struct error *err) {
+    return is_chase(context) || copy_poison(context, err) || RELAY(err);
+}
+
 static bool sample(struct case_context *context, struct samples *out, struct error *err) {
+    if (is_chase(context))
+        return chase_sample(context, out, err) || RELAY(err);
     gpu_stream stream = NULL;
     bool good = gpu_stream_make(&stream, err);
-    for (int i = 0; good && i < WARM + context->wanted_samples; i++) {
+    for (int i = -WARM; good && i < context->wanted_samples; i++) {
         int64_t start = clock_raw();
         good = copy_enqueue(context, stream, 1, err) && gpu_wait_for(stream, GPU_WAIT_SPIN, NULL, err);
-        if (i >= WARM)
+        if (i >= 0)
             samples_add(out, (double)(clock_raw() - start) / 1e3);
     }
     gpu_stream_free(stream);
     return good;
 }
 
+static bool verify(struct case_context *context, struct verification *out, struct error *err) {
+    if (!is_chase(context))
+        return copy_verify(context, out, err) || RELAY(err);
+    chase_verify(context, out);
+    return true;
+}
+
+static void finish(struct case_context *context) {
+    if (is_chase(context))
+        chase_finish(context);
+    else
+        copy_finish(context);
+}
+
 const struct bench_case case_copy_latency = {
     .name = "copy.latency",
     .version = 1,
-    .summary = "time of a 4 KiB copy, from its issue to its end as the host sees it",
+    .summary = "time of a small copy, as host and device see it; of a GPU's read of host memory",
     .block = BLOCK_LATENCY,
     .quiet = true,
     .needs = {.gpus = 1},
@@ -56,8 +237,9 @@ const struct bench_case case_copy_latency = {
     .series = series,
     .instances = instances,
     .prepare = prepare,
-    .poison = copy_poison,
+    .poison = poison,
+    .enqueue = copy_enqueue,
     .sample = sample,
-    .verify = copy_verify,
-    .finish = copy_finish,
+    .verify = verify,
+    .finish = finish,
 };

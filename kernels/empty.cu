@@ -4,17 +4,29 @@
 
 static __global__ void empty_kernel() {}
 
+static __global__ void count_kernel(uint32_t *counter, uint32_t expected) {
+    if (*counter == expected)
+        *counter = expected + 1;
+}
+
 extern "C" int empty_launch(void *stream) {
     empty_kernel<<<1, 1, 0, static_cast<cudaStream_t>(stream)>>>();
     return static_cast<int>(cudaGetLastError());
 }
 
+extern "C" int count_launch(uint32_t *counter, uint32_t expected, void *stream) {
+    count_kernel<<<1, 1, 0, static_cast<cudaStream_t>(stream)>>>(counter, expected);
+    return static_cast<int>(cudaGetLastError());
+}
+
 extern "C" int kernels_load(void) {
-    int (*const loaders[])(void) = {pattern_load, corrupt_load, gate_load, clock_probe_load};
+    int (*const loaders[])(void) = {pattern_load,     corrupt_load, gate_load,
+                                    clock_probe_load, delay_load,   chase_load};
     for (int (*loader)(void) : loaders) {
         const int status = loader();
         if (status != 0)
             return status;
     }
-    return static_cast<int>(load_kernel(empty_kernel));
+    const cudaError_t status = load_kernel(empty_kernel);
+    return static_cast<int>(status == cudaSuccess ? load_kernel(count_kernel) : status);
 }

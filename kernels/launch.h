@@ -5,6 +5,8 @@
 #ifndef GPUVET_KERNELS_LAUNCH_H
 #define GPUVET_KERNELS_LAUNCH_H
 
+#include <stdint.h>
+
 /* No cudaError_t has this value. */
 enum { KERNELS_WITHOUT_CUDA = 65536 };
 
@@ -18,6 +20,10 @@ int kernels_load(void);
 
 /* A kernel that does nothing. */
 int empty_launch(void *stream);
+
+/* Adds 1 to the counter (in device memory) if it holds `expected`: n of these with 0 to n - 1 leave n there
+ * only when each of them ran, and in this order. */
+int count_launch(uint32_t *counter, uint32_t expected, void *stream);
 
 #ifdef __cplusplus
 }

@@ -11,6 +11,8 @@ int pattern_load(void);
 int corrupt_load(void);
 int gate_load(void);
 int clock_probe_load(void);
+int delay_load(void);
+int chase_load(void);
 
 #ifdef __cplusplus
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The launchers of a build without a toolkit: each says so (kernels/launch.h). */
+#include "kernels/chase.h"
 #include "kernels/clock_probe.h"
 #include "kernels/corrupt.h"
+#include "kernels/delay.h"
 #include "kernels/fault.h"
 #include "kernels/gate.h"
 #include "kernels/launch.h"
@@ -13,6 +15,27 @@ int kernels_load(void) {
 
 int empty_launch(void *stream) {
     (void)stream;
+    return KERNELS_WITHOUT_CUDA;
+}
+
+int count_launch(uint32_t *counter, uint32_t expected, void *stream) {
+    (void)counter, (void)expected, (void)stream;
+    return KERNELS_WITHOUT_CUDA;
+}
+
+int delay_launch(struct delay_words *words, uint32_t number, uint64_t ns, bool report, void *stream) {
+    (void)words, (void)number, (void)ns, (void)report, (void)stream;
+    return KERNELS_WITHOUT_CUDA;
+}
+
+int chase_fill_device(void *memory, size_t bytes, size_t stride, void *stream) {
+    (void)memory, (void)bytes, (void)stride, (void)stream;
+    return KERNELS_WITHOUT_CUDA;
+}
+
+int chase_launch(const void *memory, uint64_t offset, uint32_t hops, bool plain, unsigned blocks,
+                 unsigned which, struct chase_reading *out, void *stream) {
+    (void)memory, (void)offset, (void)hops, (void)plain, (void)blocks, (void)which, (void)out, (void)stream;
     return KERNELS_WITHOUT_CUDA;
 }
 

@@ -56,6 +56,8 @@ void gpu_unregister(void *p); /* NULL allowed */
 /* The driver's own pinned memory: "hostalloc". */
 bool gpu_host_alloc(size_t bytes, void **out, struct error *err);
 void gpu_host_free(void *p);                                         /* NULL allowed */
+/* Where kernels of the current GPU find pinned host memory. */
+bool gpu_device_address(void *host, void **out, struct error *err);
 bool gpu_memset(void *p, int byte, size_t bytes, struct error *err); /* waits */
 /* cudaMemcpyAsync with the direction given by the addresses. */
 bool gpu_copy_async(void *to, const void *from, size_t bytes, gpu_stream stream, struct error *err);
@@ -72,6 +74,8 @@ bool gpu_event_make_timed(gpu_event *out, struct error *err);
 void gpu_event_free(gpu_event event);
 bool gpu_event_record(gpu_event event, gpu_stream stream, struct error *err);
 bool gpu_event_wait(gpu_event event, struct error *err);
+/* What is issued on `stream` from now on waits, on the device, for `event` as recorded last; of any GPU. */
+bool gpu_stream_wait_event(gpu_stream stream, gpu_event event, struct error *err);
 bool gpu_event_elapsed(gpu_event from, gpu_event to, double *seconds, struct error *err);
 
 /* How cudaStreamSynchronize waits on this device; only before the context exists in a fresh child. */
@@ -79,6 +83,18 @@ enum gpu_wait { GPU_WAIT_SPIN, GPU_WAIT_BLOCK, GPU_WAIT_POLL };
 /* Waits for everything issued on `stream`: spin (cudaStreamSynchronize under the spin schedule), block (an
  * event with cudaEventBlockingSync) or poll (cudaStreamQuery in a loop). `event` is needed for block only. */
 bool gpu_wait_for(gpu_stream stream, enum gpu_wait how, gpu_event event, struct error *err);
+
+/* ---- graphs ---- */
+typedef void *gpu_graph; /* a cudaGraphExec_t */
+/* Queues work on `stream`; nothing in it may wait, allocate or load. */
+typedef bool gpu_queue_fn(void *arg, gpu_stream stream, struct error *err);
+/* What `queue` issues becomes a graph instead of running; `nodes` gets how many nodes it has. */
+bool gpu_graph_capture(gpu_stream stream, gpu_queue_fn *queue, void *arg, gpu_graph *out, size_t *nodes,
+                       struct error *err);
+void gpu_graph_free(gpu_graph graph); /* NULL allowed; not while it runs */
+/* Readies the graph on the device, so that its first launch is like the later ones. */
+bool gpu_graph_upload(gpu_graph graph, gpu_stream stream, struct error *err);
+bool gpu_graph_launch(gpu_graph graph, gpu_stream stream, struct error *err);
 
 /* ---- the gate (measuring rule 1) ----
  * A kernel that holds a stream until it is released from the host or its time limit passes on the device.
@@ -88,6 +104,9 @@ struct gpu_gate;
 bool gpu_gate_make(struct gpu_gate **out, struct error *err);
 void gpu_gate_free(struct gpu_gate *gate);
 bool gpu_gate_close(struct gpu_gate *gate, gpu_stream stream, int64_t limit_ns, struct error *err);
+/* The same closing holds one more stream, of any GPU (which must be current): one opening releases them all,
+ * each as soon as its kernel sees the word in host memory, within about a microsecond of each other. */
+bool gpu_gate_join(struct gpu_gate *gate, gpu_stream stream, struct error *err);
 /* Opens the gate. After the stream was waited for, gpu_gate_held is true when the gate held until then;
  * false, with `err` filled, when it had given up before (then the timed part is worthless). */
 void gpu_gate_open(struct gpu_gate *gate);

@@ -73,6 +73,12 @@ void gpu_host_free(void *p) {
     (void)p;
 }
 
+bool gpu_device_address(void *host, void **out, struct error *err) {
+    (void)host;
+    *out = NULL;
+    return absent(err);
+}
+
 bool gpu_memset(void *p, int byte, size_t bytes, struct error *err) {
     (void)p, (void)byte, (void)bytes;
     return absent(err);
@@ -133,9 +139,36 @@ bool gpu_event_wait(gpu_event event, struct error *err) {
     return absent(err);
 }
 
+bool gpu_stream_wait_event(gpu_stream stream, gpu_event event, struct error *err) {
+    (void)stream, (void)event;
+    return absent(err);
+}
+
 bool gpu_event_elapsed(gpu_event from, gpu_event to, double *seconds, struct error *err) {
     (void)from, (void)to;
     *seconds = 0;
+    return absent(err);
+}
+
+bool gpu_graph_capture(gpu_stream stream, gpu_queue_fn *queue, void *arg, gpu_graph *out, size_t *nodes,
+                       struct error *err) {
+    (void)stream, (void)queue, (void)arg;
+    *out = NULL;
+    *nodes = 0;
+    return absent(err);
+}
+
+void gpu_graph_free(gpu_graph graph) {
+    (void)graph;
+}
+
+bool gpu_graph_upload(gpu_graph graph, gpu_stream stream, struct error *err) {
+    (void)graph, (void)stream;
+    return absent(err);
+}
+
+bool gpu_graph_launch(gpu_graph graph, gpu_stream stream, struct error *err) {
+    (void)graph, (void)stream;
     return absent(err);
 }
 

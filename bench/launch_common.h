@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the launch cases share: where they run, what they need on a GPU, rest, and proof that the GPU is
+ * awake. */
+#ifndef GPUVET_BENCH_LAUNCH_COMMON_H
+#define GPUVET_BENCH_LAUNCH_COMMON_H
+
+#include "kernels/delay.h"
+#include "run/case.h"
+
+enum { LAUNCH_IDLE_US = 10000, LAUNCH_IDLE_SAMPLES = 8 };
+
+/* ---- instances ---- */
+
+/* For one GPU: where, attributes (with the SM's highest clock), CPU. */
+struct instance *launch_instance(const struct node *node, const struct gpu_info *gpu,
+                                 const struct metric *metric, enum level level, struct instance_list *out);
+/* Whether this GPU is the first one of its NUMA node: the others are descriptive. */
+bool launch_first_of_node(const struct node *node, size_t gpu);
+/* Params "after" (busy, idle) and "idle_us" (0: busy). */
+void launch_set_after(struct instance *instance, int64_t idle_us);
+
+/* Ways of waiting, in the order of enum gpu_wait, and params "wait". */
+enum { LAUNCH_WAITS = 3 };
+void launch_set_wait(struct instance *instance, enum gpu_wait how);
+enum gpu_wait launch_wait(const struct case_context *context);
+/* Primary are: spin after busy, block after idle. */
+enum level launch_level(bool first_of_node, enum gpu_wait how, bool idle);
+
+/* ---- on the GPU ---- */
+
+struct launch_bench {
+    gpu_stream stream;
+    gpu_event sleeping;    /* for GPU_WAIT_BLOCK */
+    gpu_event start, stop; /* timed */
+    struct gpu_gate *gate;
+    struct delay_words *words;
+    uint32_t delays; /* number of the last delay */
+    double mhz;      /* when it was woken */
+};
+
+/* Also loads all kernels. free also after a failure of make. */
+bool launch_bench_make(struct launch_bench *b, struct error *err);
+void launch_bench_free(struct launch_bench *b);
+
+/* Sleeps. */
+void launch_rest(int64_t us);
+
+/* Issues a delay; its number is b->delays then. */
+bool launch_delay(struct launch_bench *b, int64_t ns, bool report, struct error *err);
+
+/* Seconds on the device of what `queue` issues, behind the gate. */
+bool launch_gated(struct launch_bench *b, gpu_queue_fn *queue, void *arg, double *seconds, struct error *err);
+
+/* Keeps the GPU busy until its SM clock stands, before the first sample; reads it again after the last.
+ * Both go into the detail (sm_mhz_before, sm_mhz_after). Flags: not-steady; gpu-not-awake (below a third of
+ * the highest clock); sm-clock-moved (by more than a tenth). */
+bool launch_wake(struct case_context *context, struct launch_bench *b, struct error *err);
+bool launch_still_awake(struct case_context *context, struct launch_bench *b, struct error *err);
+
+#endif
