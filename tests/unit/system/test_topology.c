@@ -14,6 +14,7 @@
 #include <string.h>
 
 #define TOPOLOGIES GPUVET_SOURCE_DIR "/tests/fixtures/topologies/"
+#define CAPTURES GPUVET_SOURCE_DIR "/tests/fixtures/captures/"
 
 static struct topology *from_file(const char *path) {
     struct text xml = {0};
@@ -135,6 +136,63 @@ static void cpuset_narrows_places(void **state) {
     text_free(&xml);
 }
 
+/* Two sockets of four nodes, four cores a node: the own socket's nodes are nearer than the other's. */
+static void four_nodes_a_socket(void **state) {
+    (void)state;
+    static const int from_5[] = {5, 4, 6, 7, 0, 1, 2, 3};
+    struct topology *t = from_file(CAPTURES "nps4-2gpu/topology.xml");
+    int order[8], cores[8];
+    assert_int_equal(topology_node_count(t), 8);
+    assert_int_equal(topology_socket_count(t), 2);
+    assert_int_equal(topology_core_count(t), 32);
+    assert_int_equal(topology_device_node(t, "0000:41:00.0"), 2);
+    assert_int_equal(topology_device_node(t, "0000:a1:00.0"), 5);
+    assert_int_equal(topology_pin_cpu(t, 5), 21);
+    assert_int_equal(topology_cpu_node(t, 23), 5);
+    assert_int_equal(topology_node_cores(t, 2, cores, 8), 4);
+    assert_int_equal(cores[0], 8);
+    topology_nodes_by_distance(t, 5, order);
+    assert_memory_equal(order, from_5, sizeof order);
+    assert_in_range(topology_far_cpu(t, 9), 16, 31);
+    assert_int_equal(topology_cpu_node(t, topology_other_cpu(t, 9)), 2);
+    assert_string_equal(topology_path_class(t, "0000:41:00.0", "0000:a1:00.0"), "SYS");
+    for (int node = 0; node < 8; node++)
+        assert_true(topology_node_memory_allowed(t, node));
+    assert_false(topology_node_memory_allowed(t, 8));
+    assert_false(topology_node_memory_allowed(t, -1));
+    topology_free(t);
+}
+
+/* A container with half the first socket: the second one is there, but neither its cores nor its memory are
+ * ours. */
+static void cpuset_without_a_node(void **state) {
+    (void)state;
+    struct topology *t = from_file(CAPTURES "cpuset-2gpu/topology.xml");
+    assert_int_equal(topology_node_count(t), 2);
+    assert_int_equal(topology_core_count(t), 4);
+    assert_int_equal(topology_device_node(t, "0000:a1:00.0"), 1);
+    assert_in_range(topology_pin_cpu(t, 0), 0, 3);
+    assert_int_equal(topology_pin_cpu(t, 1), -1);
+    assert_true(topology_node_memory_allowed(t, 0));
+    assert_false(topology_node_memory_allowed(t, 1));
+    assert_true(topology_cpu_allowed(t, 3));
+    assert_false(topology_cpu_allowed(t, 4));
+    assert_in_range(topology_far_cpu(t, 1), 0, 3);
+    topology_free(t);
+}
+
+static void a_switch_below_a_switch(void **state) {
+    (void)state;
+    static const char *const gpus[] = {"0000:23:00.0", "0000:24:00.0", "0000:27:00.0", "0000:41:00.0"};
+    struct topology *t = from_file(CAPTURES "switches-4gpu/topology.xml");
+    expect_matrix(t, gpus, 4,
+                  "X PIX PXB NODE\n"
+                  "PIX X PXB NODE\n"
+                  "PXB PXB X NODE\n"
+                  "NODE NODE NODE X\n");
+    topology_free(t);
+}
+
 static void survives_the_way_through_xml(void **state) {
     (void)state;
     struct error err = {0};
@@ -224,13 +282,11 @@ static void live_keeps_to_the_affinity(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(switches_on_two_sockets),
-        cmocka_unit_test(leaf_switches_below_root_switches),
-        cmocka_unit_test(places_on_two_sockets),
-        cmocka_unit_test(cpuset_narrows_places),
-        cmocka_unit_test(survives_the_way_through_xml),
-        cmocka_unit_test(survives_cut_and_odd_xml),
-        cmocka_unit_test(live),
+        cmocka_unit_test(switches_on_two_sockets),    cmocka_unit_test(leaf_switches_below_root_switches),
+        cmocka_unit_test(places_on_two_sockets),      cmocka_unit_test(cpuset_narrows_places),
+        cmocka_unit_test(four_nodes_a_socket),        cmocka_unit_test(cpuset_without_a_node),
+        cmocka_unit_test(a_switch_below_a_switch),    cmocka_unit_test(survives_the_way_through_xml),
+        cmocka_unit_test(survives_cut_and_odd_xml),   cmocka_unit_test(live),
         cmocka_unit_test(live_keeps_to_the_affinity),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
