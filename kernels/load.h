@@ -13,6 +13,7 @@ int gate_load(void);
 int clock_probe_load(void);
 int delay_load(void);
 int chase_load(void);
+int copy_load(void);
 
 #ifdef __cplusplus
 }

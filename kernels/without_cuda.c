@@ -2,6 +2,7 @@
 /* The launchers of a build without a toolkit: each says so (kernels/launch.h). */
 #include "kernels/chase.h"
 #include "kernels/clock_probe.h"
+#include "kernels/copy.h"
 #include "kernels/corrupt.h"
 #include "kernels/delay.h"
 #include "kernels/fault.h"
@@ -63,6 +64,11 @@ int corrupt_shift_device(void *buffer, uint64_t offset, void *stream) {
 
 int corrupt_swap_device(void *a, void *b, size_t bytes, void *stream) {
     (void)a, (void)b, (void)bytes, (void)stream;
+    return KERNELS_WITHOUT_CUDA;
+}
+
+int copy_kernel_launch(void *to, const void *from, size_t bytes, void *stream) {
+    (void)to, (void)from, (void)bytes, (void)stream;
     return KERNELS_WITHOUT_CUDA;
 }
 

@@ -34,7 +34,11 @@ void gpu_gate_free(struct gpu_gate *gate) {
 bool gpu_gate_close(struct gpu_gate *gate, gpu_stream stream, int64_t limit_ns, struct error *err) {
     gate->number++;
     gate->limit_ns = limit_ns;
-    return gpu_check(gate_launch(gate->words, gate->number, (uint64_t)limit_ns, stream),
+    return gpu_gate_join(gate, stream, err) || RELAY(err);
+}
+
+bool gpu_gate_join(struct gpu_gate *gate, gpu_stream stream, struct error *err) {
+    return gpu_check(gate_launch(gate->words, gate->number, (uint64_t)gate->limit_ns, stream),
                      "cannot close the gate", err) ||
            RELAY(err);
 }

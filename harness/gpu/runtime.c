@@ -135,6 +135,12 @@ void gpu_host_free(void *p) {
         cudaFreeHost(p);
 }
 
+bool gpu_device_address(void *host, void **out, struct error *err) {
+    *out = NULL;
+    return CUDA(cudaHostGetDevicePointer(out, host, 0), "the GPU cannot reach this host memory", err) ||
+           RELAY(err);
+}
+
 bool gpu_memset(void *p, int byte, size_t bytes, struct error *err) {
     return (CUDA(cudaMemset(p, byte, bytes), "cannot set GPU memory", err) && gpu_synchronize(err)) ||
            RELAY(err);

@@ -58,6 +58,11 @@ bool gpu_event_wait(gpu_event event, struct error *err) {
     return CUDA(cudaEventSynchronize(event), "work before an event failed", err) || RELAY(err);
 }
 
+bool gpu_stream_wait_event(gpu_stream stream, gpu_event event, struct error *err) {
+    return CUDA(cudaStreamWaitEvent(stream, event, 0), "cannot make a stream wait for an event", err) ||
+           RELAY(err);
+}
+
 bool gpu_event_elapsed(gpu_event from, gpu_event to, double *seconds, struct error *err) {
     float ms = 0;
     if (!CUDA(cudaEventElapsedTime(&ms, from, to), "cannot read the time between two events", err))

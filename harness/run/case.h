@@ -121,6 +121,7 @@ struct case_context {
     int round;
     int cpu;            /* pinned to, -1 not */
     int wanted_samples; /* for sample() */
+    int operations;     /* per sample, for a sample() that queues them itself */
     /* The GPUs that `where` names (run/where.h gives their order: gpu; from, to; gpus as sorted), all opened;
      * the first is current when prepare() begins. */
     struct gpu_device *gpus;

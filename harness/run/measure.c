@@ -90,8 +90,8 @@ static double value_of(const struct metric *metric, double seconds, double work)
 }
 
 static bool sample_gated(const struct bench_case *bench, const struct metric *metric,
-                         struct case_context *context, int operations, struct samples *out, js *mhz,
-                         struct error *err) {
+                         struct case_context *context, struct samples *out, js *mhz, struct error *err) {
+    int operations = context->operations;
     struct timer t = {0};
     bool good = timer_make(&t, err) && warm_up(bench, context, &t, operations, err) &&
                 (bench->poison == NULL || bench->poison(context, err));
@@ -189,7 +189,7 @@ static bool set_place(struct case_context *context, js *result, struct error *er
 }
 
 static bool measure(const struct bench_case *bench, const struct metric *metric, struct case_context *context,
-                    int operations, js *result, struct error *err) {
+                    js *result, struct error *err) {
     struct samples samples = {0};
     js *mhz = context->sm_mhz;
     bool gated = metric->timing == TIMING_GATED;
@@ -197,7 +197,7 @@ static bool measure(const struct bench_case *bench, const struct metric *metric,
     if (gated && bench->by_host != NULL)
         gated = !bench->by_host(context);
     if (good)
-        good = gated ? sample_gated(bench, metric, context, operations, &samples, mhz, err)
+        good = gated ? sample_gated(bench, metric, context, &samples, mhz, err)
                      : (bench->poison == NULL || bench->poison(context, err)) &&
                            bench->sample(context, &samples, err);
     js *values = js_new_array();
@@ -237,18 +237,18 @@ js *measure_item(const js *item, struct shelf *shelf) {
         .round = (int)js_get_int(item, "round", 0),
         .cpu = (int)js_get_int(item, "cpu", -1),
         .wanted_samples = (int)js_get_int(item, "samples", 1),
+        .operations = (int)js_get_int(item, "operations", 1),
         .shelf = shelf,
         .extra = js_new_object(),
         .flags = js_new_array(),
         .links = js_new_object(),
         .sm_mhz = js_new_array(),
     };
-    int operations = (int)js_get_int(item, "operations", 1);
     bool good = metric != NULL;
     if (!good)
         FAIL(&err, ERROR_DATA, "this build has no such case or metric");
     else
-        good = measure(bench, metric, &context, operations, result, &err);
+        good = measure(bench, metric, &context, result, &err);
     struct error gone = {0};
     bool alive = gpus_alive(&context, &gone);
     js_set_bool(result, "sticky", !alive);
