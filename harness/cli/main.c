@@ -6,10 +6,12 @@
 #include "cli/commands.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { EXIT_USAGE = 2 };
 
@@ -129,7 +131,16 @@ static int finish_output(int status) {
     return status == 0 ? EXIT_USAGE : status;
 }
 
+/* Without this the next file opened, the run file perhaps, becomes what a closed stdout or stderr was, and
+ * the progress is written into it. Opened for reading only, so that writing there still fails. */
+static void fill_closed_descriptors(void) {
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) < 0 && open("/", O_RDONLY) < 0)
+            _exit(EXIT_USAGE); /* nothing can be opened, and nobody can be told */
+}
+
 int main(int argc, char **argv) {
+    fill_closed_descriptors();
     /* Writes to a pipe nobody reads fail with EPIPE instead of killing the process, which a coordinator with
      * workers at the other end could not survive. */
     signal(SIGPIPE, SIG_IGN);
