@@ -3,12 +3,39 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void printable(char *s) {
     for (; *s != '\0'; s++)
         if ((unsigned char)*s < 0x20 || *s == 0x7f)
             *s = '?';
+}
+
+/* A text too long for the room loses its middle: it begins with what and where, and ends with what to do. */
+static void format_within(char *out, size_t size, const char *format, va_list args) {
+    static const char cut[] = " [...] ";
+    va_list again;
+    va_copy(again, args);
+    int whole = vsnprintf(out, size, format, args);
+    char *all = whole >= 0 && (size_t)whole >= size ? malloc((size_t)whole + 1) : NULL;
+    if (all != NULL) {
+        const size_t tail = size / 3;
+        vsnprintf(all, (size_t)whole + 1, format, again);
+        char *at = out + size - tail - sizeof cut; /* the NUL of `cut` makes room for the text's own */
+        memcpy(at, cut, sizeof cut - 1);
+        memcpy(at + sizeof cut - 1, all + (size_t)whole - tail, tail + 1);
+        free(all);
+    }
+    va_end(again);
+}
+
+__attribute__((format(printf, 3, 4))) static void join_within(char *out, size_t size, const char *format,
+                                                              ...) {
+    va_list args;
+    va_start(args, format);
+    format_within(out, size, format, args);
+    va_end(args);
 }
 
 bool error_relay(struct error *err, const char *file, int line, const char *function) {
@@ -23,7 +50,7 @@ bool error_set(struct error *err, enum error_kind kind, long native, const char 
     char text[sizeof err->text];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    format_within(text, sizeof text, format, args);
     va_end(args);
     printable(text);
     *err = (struct error){.kind = kind, .native = native};
@@ -32,16 +59,15 @@ bool error_set(struct error *err, enum error_kind kind, long native, const char 
 }
 
 bool error_context(struct error *err, const char *format, ...) {
-    char text[sizeof err->text * 2];
+    char context[sizeof err->text];
+    char text[sizeof err->text];
     va_list args;
     va_start(args, format);
-    int used = vsnprintf(text, sizeof err->text, format, args);
+    format_within(context, sizeof context, format, args);
     va_end(args);
-    size_t at = used < 0 ? 0 : (size_t)used < sizeof err->text ? (size_t)used : sizeof err->text - 1;
-    snprintf(text + at, sizeof text - at, ": %s", err->text);
+    join_within(text, sizeof text, "%s: %s", context, err->text);
     printable(text);
-    memcpy(err->text, text, sizeof err->text - 1);
-    err->text[sizeof err->text - 1] = '\0';
+    memcpy(err->text, text, sizeof text);
     return false;
 }
 

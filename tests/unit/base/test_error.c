@@ -37,6 +37,27 @@ static void long_text_is_cut(void **state) {
     assert_int_equal(strlen(err.text), sizeof err.text - 1);
 }
 
+/* What stands before and behind the long name is what the user needs. */
+static void cutting_keeps_both_ends(void **state) {
+    (void)state;
+    struct error err = {0};
+    char name[3000];
+    memset(name, 'n', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    FAIL(&err, ERROR_DATA, "cannot open %s: use --results DIR", name);
+    assert_int_equal(strlen(err.text), sizeof err.text - 1);
+    assert_int_equal(strncmp(err.text, "cannot open nnn", 15), 0);
+    assert_non_null(strstr(err.text, "n [...] n"));
+    assert_non_null(strstr(err.text, "n: use --results DIR"));
+    error_context(&err, "reading %s", name);
+    assert_int_equal(strncmp(err.text, "reading nnn", 11), 0);
+    assert_non_null(strstr(err.text, "n: use --results DIR"));
+    /* A text that just fits is left whole. */
+    name[sizeof err.text - 1] = '\0';
+    FAIL(&err, ERROR_DATA, "%s", name);
+    assert_string_equal(err.text, name);
+}
+
 static void may_quote_itself(void **state) {
     (void)state;
     struct error err = {0};
@@ -61,8 +82,8 @@ static void frames_are_bounded(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fills_and_returns_false), cmocka_unit_test(text_is_one_line_without_controls),
-        cmocka_unit_test(long_text_is_cut),        cmocka_unit_test(may_quote_itself),
-        cmocka_unit_test(frames_are_bounded),
+        cmocka_unit_test(long_text_is_cut),        cmocka_unit_test(cutting_keeps_both_ends),
+        cmocka_unit_test(may_quote_itself),        cmocka_unit_test(frames_are_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
