@@ -244,20 +244,29 @@ static size_t utf8_length(const unsigned char *s) {
     return n;
 }
 
+/* What changes how a terminal shows the text after it: C0, DEL, C1 (U+0080 to U+009F), line and paragraph
+ * separators, and marks that turn the direction of writing. */
+static bool is_control(const unsigned char *u, size_t n) {
+    if (n == 1)
+        return u[0] < 0x20 || u[0] == 0x7f;
+    if (n == 2)
+        return u[0] == 0xc2 && u[1] < 0xa0;
+    if (n != 3 || u[0] != 0xe2)
+        return false;
+    return (u[1] == 0x80 && (u[2] == 0x8e || u[2] == 0x8f || (u[2] >= 0xa8 && u[2] <= 0xae))) ||
+           (u[1] == 0x81 && u[2] >= 0xa6 && u[2] <= 0xa9);
+}
+
 char *text_printable(const char *s) {
     struct text t = {0};
     while (*s != '\0') {
         const unsigned char *u = (const unsigned char *)s;
         size_t n = utf8_length(u);
-        /* C1 controls (U+0080 to U+009F) steer terminals as well. */
-        bool control = *u < 0x20 || *u == 0x7f || (n == 2 && u[0] == 0xc2 && u[1] < 0xa0);
-        if (n == 0 || control) {
+        if (n == 0 || is_control(u, n))
             text_add(&t, "?");
-            s += n == 0 ? 1 : n;
-        } else {
+        else
             text_add_bytes(&t, s, n);
-            s += n;
-        }
+        s += n == 0 ? 1 : n;
     }
     return text_take(&t);
 }

@@ -2,6 +2,7 @@
 /* gpuvet env: the flat environment, as it stands in every run's header. */
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "cli/commands.h"
 #include "gpu/facts_child.h"
 #include "system/facts.h"
@@ -56,11 +57,13 @@ static bool read_environment(const struct env_values *values, js *stable, js *mo
 
 static void add_lines(const js *environment, const char *mark, struct strings *lines) {
     for (struct js_member m = js_first(environment); m.key != NULL; m = js_next(environment, m)) {
-        char *value = js_is_string(m.value) ? text_printable(js_string(m.value, "")) : js_text(m.value);
+        char *raw = js_is_string(m.value) ? mem_copy_string(js_string(m.value, "")) : js_text(m.value);
+        char *value = text_printable(raw);
         char *key = text_printable(m.key);
         strings_addf(lines, "%s = %s%s", key, value, mark);
         free(key);
         free(value);
+        free(raw);
     }
 }
 

@@ -52,8 +52,10 @@ static void put_change(FILE *out, double ratio) {
 static void print_row(FILE *out, const struct compare_row *row, int width) {
     const struct decide_result *r = &row->result;
     bool cut = strlen(row->label) > (size_t)width;
+    char *unit = text_printable(row->unit);
     fprintf(out, "  %-*.*s%s %9.4g -> %-9.4g %-5.8s", width - (cut ? 1 : 0), width - (cut ? 1 : 0),
-            row->label, cut ? "~" : "", r->before, r->after, row->unit);
+            row->label, cut ? "~" : "", r->before, r->after, unit);
+    free(unit);
     put_change(out, r->ratio);
     if (isfinite(r->low) && isfinite(r->high))
         fprintf(out, " [%+.2f, %+.2f]%s", 100 * (r->low - 1), 100 * (r->high - 1),

@@ -114,6 +114,10 @@ static void hostile_text_is_made_harmless(void **state) {
     expect_printable("\xc2\x9b"
                      "2J",
                      "?2J"); /* the C1 control that means ESC [ */
+    expect_printable("a\xe2\x80\xae"
+                     "b\xe2\x81\xa6\xe2\x80\x8f\xe2\x80\xa8",
+                     "a?b???"); /* what turns the direction of writing, and line separators */
+    expect_printable("\xe2\x80\xa6\xe2\x81\xa5\xe2\x81\xaa", "\xe2\x80\xa6\xe2\x81\xa5\xe2\x81\xaa");
     expect_printable("\xff\xfe", "??");
     expect_printable("\x80x", "?x");
     expect_printable("\xc3", "?");                /* cut off at the end */
