@@ -127,6 +127,8 @@ enum {
     RUN_MAX_SERIES = 100000,
     RUN_MAX_ROUND = 1000000,
     RUN_MAX_FAILURES = 10000,
+    RUN_MAX_FINDINGS = 10000,
+    RUN_MAX_REASON = 2000, /* of what is kept of a failure's reason */
     RUN_MAX_GPUS = 256,
 };
 

@@ -241,7 +241,8 @@ static void keep_failure(struct run *run, const char *base, int round, const cha
     if ((n & (n - 1)) == 0)
         run->failures = mem_resize(run->failures, n == 0 ? 1 : n * 2, sizeof *run->failures);
     run->failures[run->n_failures++] =
-        (struct run_failure){mem_copy_string(base), round, mem_copy_string(outcome), mem_copy_string(reason)};
+        (struct run_failure){mem_copy_string(base), round, mem_copy_string(outcome),
+                             mem_copy_bytes(reason, strnlen(reason, RUN_MAX_REASON))};
 }
 
 /* Samples as doubles, owned; NULL when they are no numbers or there are none. */
@@ -395,6 +396,8 @@ static bool take_object(struct run_lines *lines, js *line, struct error *err) {
         return take_footer(lines, line, err);
     if (strcmp(type, "finding") != 0)
         return FAIL_LINE(err, lines, "unknown type of line '%.40s'", type);
+    if (js_length(run->findings) >= RUN_MAX_FINDINGS)
+        return FAIL_LINE(err, lines, "more than %d findings", RUN_MAX_FINDINGS);
     js_append(run->findings, js_keep(line));
     return true;
 }

@@ -36,6 +36,12 @@ static bool take_lines(struct run_lines *lines, struct text *buffer, struct erro
     return true;
 }
 
+/* zlib begins its texts with "<fd:3>: ", which tells a user nothing. */
+static const char *without_name(const char *text) {
+    const char *end = text[0] == '<' ? strstr(text, ">: ") : NULL;
+    return end != NULL ? end + 3 : text;
+}
+
 static bool unpacking_failed(gzFile file, const char *path, struct error *err) {
     int code = 0;
     const char *text = gzerror(file, &code);
@@ -44,7 +50,7 @@ static bool unpacking_failed(gzFile file, const char *path, struct error *err) {
     if (code == Z_ERRNO)
         FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot read %s: %s", path, strerror(errno));
     else
-        FAIL(err, ERROR_DATA, "cannot unpack %s: %s (damaged, or cut off)", path, text);
+        FAIL(err, ERROR_DATA, "cannot unpack %s: %s (damaged, or cut off)", path, without_name(text));
     return true;
 }
 

@@ -167,6 +167,33 @@ static void test_refused(void **state) {
     }
 }
 
+/* A small packed file can unpack to millions of lines: what is kept of them is bounded. */
+static void test_bounded(void **state) {
+    struct run run;
+    struct error err = {0};
+    struct text t = {0};
+    text_add(&t, header);
+    for (int i = 0; i <= RUN_MAX_FINDINGS; i++)
+        text_add(&t, "{\"type\":\"finding\"}\n");
+    assert_false(read_text(*state, text_string(&t), &run, &err));
+    assert_non_null(strstr(err.text, "findings"));
+    text_clear(&t);
+    struct text long_reason = {0};
+    text_add(&long_reason, "\"outcome\":\"fail\",\"reason\":\"");
+    for (int i = 0; i < 2 * RUN_MAX_REASON; i++)
+        text_add(&long_reason, "z");
+    text_add(&long_reason, "\"");
+    text_add(&t, header);
+    for (int i = 0; i <= RUN_MAX_FAILURES; i++)
+        add_record(&t, i, text_string(&long_reason));
+    assert_true(read_text(*state, text_string(&t), &run, &err));
+    assert_int_equal(run.n_failures, RUN_MAX_FAILURES);
+    assert_int_equal(strlen(run.failures[0].reason), RUN_MAX_REASON);
+    run_free(&run);
+    text_free(&t);
+    text_free(&long_reason);
+}
+
 static void test_declared_twice(void **state) {
     struct run run;
     struct error err = {0};
@@ -230,6 +257,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_values, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_interrupted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_bounded, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_declared_twice, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_writer, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_full_disk, set_up, tear_down),
