@@ -192,7 +192,11 @@ static bool take_value(struct parse *p, const struct option_row *row, char *valu
             return fail_value(p, row, value, "one of");
         *(const char **)field = value;
         break;
-    case OPTION_LIST:
+    case OPTION_LIST: /* an unset variable of a script: it must not mean "none of them" */
+        if (value[0] == '\0')
+            return fail_value(p, row, value, "anything to choose by");
+        strings_add(field, value);
+        break;
     case OPTION_FILES:
         strings_add(field, value);
         break;

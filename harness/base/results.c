@@ -72,7 +72,8 @@ char *results_folder(const char *given, bool make, struct error *err) {
     const char *from;
     char *folder = choose(given, &from);
     if (folder == NULL || folder[0] == '\0') {
-        FAIL(err, ERROR_USAGE, "no results folder: HOME is not set; name one with --results DIR");
+        FAIL(err, ERROR_USAGE, "no results folder: %s; name one with --results DIR",
+             folder == NULL ? "HOME is not set" : "--results is empty");
         free(folder);
         return NULL;
     }

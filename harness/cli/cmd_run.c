@@ -233,6 +233,27 @@ static struct run_writer *open_run_file(struct job *job, struct error *err) {
     return writer;
 }
 
+/* An effect that is mistyped, or meets nothing, would leave a made-up run that shows no effect. */
+static bool check_effects(const struct strings *effects, const struct plan *plan, struct error *err) {
+    for (size_t i = 0; i < effects->count; i++) {
+        const char *spec = effects->items[i];
+        const char *equals = strrchr(spec, '=');
+        double factor = 0;
+        if (equals == NULL || !text_to_double(equals + 1, &factor) || !(factor >= 0.001 && factor <= 1000))
+            return FAIL(err, ERROR_USAGE,
+                        "--effect '%s' is not PATTERN=FACTOR with a factor from 0.001 to 1000 (copy.h2d=0.9)",
+                        spec);
+        char *pattern = mem_copy_bytes(spec, (size_t)(equals - spec));
+        bool met = false;
+        for (size_t k = 0; k < plan->n_items && !met; k++)
+            met = series_selected(pattern, plan->items[k].key);
+        free(pattern);
+        if (!met)
+            return FAIL(err, ERROR_USAGE, "--effect '%s' changes nothing that this run measures", spec);
+    }
+    return true;
+}
+
 static bool get_ready(struct job *job, struct error *err) {
     struct run_values *v = job->v;
     if (v->from != NULL && !v->dry_run && !v->simulate)
@@ -240,6 +261,8 @@ static bool get_ready(struct job *job, struct error *err) {
                     "--from plans for a captured machine: it needs --dry-run or --simulate");
     if (v->effects.count > 0 && !v->simulate)
         return FAIL(err, ERROR_USAGE, "--effect changes made-up values: it needs --simulate");
+    if (v->baseline != NULL && v->no_baseline)
+        return FAIL(err, ERROR_USAGE, "--baseline '%s' and --no-baseline contradict each other", v->baseline);
     if (!v->dry_run && !v->simulate && !lock_take(&job->lock, err))
         return RELAY(err);
     if (!v->dry_run && (job->results = results_folder(v->results, true, err)) == NULL)
@@ -250,6 +273,8 @@ static bool get_ready(struct job *job, struct error *err) {
     if (!prepare(&o, &job->interrupt, &job->prepared, err))
         return RELAY(err);
     job->is_prepared = true;
+    if (!check_effects(&v->effects, &job->prepared.plan, err))
+        return RELAY(err);
     if (v->dry_run)
         return true;
     if (!load_baseline(job, err))
