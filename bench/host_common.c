@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bench/host_common.h"
 
+#include "base/clock.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 void host_mark(const struct node *node, struct instance *instance) {
     const char *hypervisor = node_text(node, "hypervisor");
@@ -24,4 +31,69 @@ int host_gpu_nodes(const struct node *node, int *out, int capacity) {
     if (n == 0 && capacity > 0)
         out[n++] = 0;
     return n;
+}
+
+/* "0000:01:00.0=8,0000:02:00.0=0-7,64": a name with '=' begins a device, and the first CPU of its list
+ * counts (with one vector the kernel names exactly one). -1: that device is not in it. */
+static int irq_cpu(const char *affinity, const char *bdf) {
+    size_t length = strlen(bdf);
+    for (const char *at = strstr(affinity, bdf); at != NULL; at = strstr(at + 1, bdf)) {
+        if ((at != affinity && at[-1] != ',') || at[length] != '=')
+            continue;
+        char *end = NULL;
+        long cpu = strtol(at + length + 1, &end, 10);
+        return end != at + length + 1 && cpu >= 0 && cpu < 65536 ? (int)cpu : -1;
+    }
+    return -1;
+}
+
+int host_irq_cpu(const struct node *node, int cpu_node, char bdf[16]) {
+    const char *affinity = js_get_string(node->moving, "irq.gpu.affinity", "");
+    for (size_t i = 0; i < node->gpus.count; i++) {
+        const struct gpu_info *gpu = &node->gpus.items[i];
+        int near = topology_device_node(node->topology, gpu->bdf);
+        int cpu = near == cpu_node || near < 0 ? irq_cpu(affinity, gpu->bdf) : -1;
+        if (cpu < 0 || gpu->bdf[0] == '\0')
+            continue;
+        memcpy(bdf, gpu->bdf, 16);
+        return cpu;
+    }
+    return -1;
+}
+
+void host_set_cpus(struct instance *instance, const int *cpus, int n) {
+    js *list = js_new_array();
+    for (int i = 0; i < n; i++)
+        js_append(list, js_new_int(cpus[i]));
+    js_set(instance->attributes, "cpus", list);
+}
+
+int host_cpus(const struct case_context *context, int *out, int capacity) {
+    const js *list = js_get(context->attributes, "cpus");
+    int n = 0;
+    for (size_t i = 0; i < js_length(list) && n < capacity; i++)
+        out[n++] = (int)js_int(js_at(list, i), -1);
+    return n;
+}
+
+void host_skip(struct instance *instance, const char *format, ...) {
+    if (instance->skip != NULL)
+        return;
+    va_list arguments;
+    va_start(arguments, format);
+    if (vasprintf(&instance->skip, format, arguments) < 0)
+        instance->skip = strdup("cannot run here");
+    va_end(arguments);
+}
+
+int64_t host_monotonic(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * NS_PER_S + t.tv_nsec;
+}
+
+void host_sleep_until(int64_t monotonic_ns) {
+    struct timespec t = {.tv_sec = monotonic_ns / NS_PER_S, .tv_nsec = monotonic_ns % NS_PER_S};
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR)
+        ;
 }

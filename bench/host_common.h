@@ -13,4 +13,21 @@ void host_mark(const struct node *node, struct instance *instance);
  * returns how many. */
 int host_gpu_nodes(const struct node *node, int *out, int capacity);
 
+/* The CPU that serves the interrupts of a GPU on `cpu_node` (of the first one for which that is known), by
+ * the fact irq.gpu.affinity; -1: not known. `bdf` gets that GPU's address. */
+int host_irq_cpu(const struct node *node, int cpu_node, char bdf[16]);
+
+/* Attribute "cpus": the list that host_cpus reads in the worker. */
+void host_set_cpus(struct instance *instance, const int *cpus, int n);
+/* Returns how many of `capacity`. */
+int host_cpus(const struct case_context *context, int *out, int capacity);
+
+/* Gives an instance its reason for a skip, if it has none yet. */
+void host_skip(struct instance *instance, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* CLOCK_MONOTONIC: what timers are set by. */
+int64_t host_monotonic(void);
+/* Sleeps until then; a signal does not end it early. */
+void host_sleep_until(int64_t monotonic_ns);
+
 #endif

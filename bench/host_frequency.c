@@ -1,26 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* host.frequency: the clock a core really runs at, from chains of dependent instructions whose latency in
- * cycles is known: add register to register (1) and imul (3). add with an immediate is no use: newer cores
- * eliminate it. The figure is imul's, which leaves a sibling thread room; both chains must agree, or the
- * latencies are not what they are taken to be. */
+ * cycles is known: add register to register (1) and imul (3). The figure is imul's; both must agree, or the
+ * latencies are not what they are taken to be. The kernel's cycle counter is asked too, where it may be. With
+ * load=vector all cores multiply vectors nine tenths of the time, and the chains run in between. */
 #include "base/clock.h"
 #include "base/mem.h"
+#include "bench/host_chain.h"
 #include "bench/host_common.h"
+#include "bench/host_team.h"
 #include "stats/robust.h"
-#include "system/pin.h"
 
+#include <errno.h>
+#include <linux/perf_event.h>
 #include <math.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 enum {
-    SEGMENTS = 40,    /* a sample; the faster quarter counts: interrupts and steal only ever slow one down */
-    UNROLL = 16,      /* dependent instructions in the loop's body */
-    ADD_LOOPS = 5000, /* about 25 us at 3.2 GHz */
-    IMUL_LOOPS = 1700,
-    IMUL_CYCLES = 3,
-    WARM_MS = 50,
+    SEGMENTS = 40, /* a sample; the faster quarter counts: interrupts and steal only ever slow one down */
+    LOADED_SEGMENTS = 20, /* of the vector load, where each has a burst before it */
+    BURST_US = 400,
+    SAMPLES = 10,
+    WARM_US = 50000,
     MAX_CORES = 1024,
 };
 static const double agreement = 0.02;  /* beyond: flagged, a sibling thread shares the core's issue slots */
@@ -34,100 +38,138 @@ static const struct series_row series[] = {
 };
 
 static void instances(const struct node *node, struct instance_list *out) {
-    static const char *const cores[] = {"one", "all"};
+    static const struct {
+        const char *cores, *load;
+        double segment_us; /* of both chains and what comes before them */
+        int segments;
+    } rows[] = {{"one", "none", 60, SEGMENTS},
+                {"all", "none", 60, SEGMENTS},
+                {"all", "vector", 60 + BURST_US, LOADED_SEGMENTS}};
     int nodes[1];
     host_gpu_nodes(node, nodes, 1);
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct instance *instance = instance_add(out, &metrics[0], LEVEL_PRIMARY);
         js_set_int(instance->where, "cpu_node", nodes[0]);
-        js_set_string(instance->params, "cores", cores[i]);
-        instance->cpu = i == 0 ? topology_pin_cpu(node->topology, nodes[0]) : -1;
-        instance->samples = 10;
-        instance->seconds = WARM_MS * 1e-3 + 10 * SEGMENTS * 2 * 30e-6 + (i == 0 ? 0.02 : 0.05);
-        if (i == 1) {
+        js_set_string(instance->params, "cores", rows[i].cores);
+        js_set_string(instance->params, "load", rows[i].load);
+        instance->samples = SAMPLES;
+        instance->seconds = WARM_US * 1e-6 + SAMPLES * rows[i].segments * rows[i].segment_us * 1e-6 + 0.01;
+        if (i == 0) {
+            instance->cpu = topology_pin_cpu(node->topology, nodes[0]);
+            if (instance->cpu < 0)
+                host_skip(instance, "no CPU of this node is allowed");
+        } else {
             int found[MAX_CORES];
-            int n = topology_all_cores(node->topology, found, MAX_CORES);
-            js *list = js_new_array();
-            for (int c = 0; c < n; c++)
-                js_append(list, js_new_int(found[c]));
-            js_set(instance->attributes, "cpus", list);
+            host_set_cpus(instance, found, topology_all_cores(node->topology, found, MAX_CORES));
         }
         host_mark(node, instance);
-#if !defined(__x86_64__)
-        instance->skip = strdup("not written for this processor: x86-64 only");
-#endif
+        if (chain_unknown() != NULL)
+            host_skip(instance, "%s", chain_unknown());
     }
 }
 
-#if defined(__x86_64__)
-static void add_chain(int loops) {
-    long x = 1;
-    long y = 1;
-    for (int i = 0; i < loops; i++)
-        __asm__ volatile(".rept 16\n\tadd %1, %0\n\t.endr" : "+r"(x) : "r"(y));
+/* ---- the kernel's counter ---- */
+
+/* Cycles of this thread in user space; -1 with the reason in errno. */
+static int cycles_open(void) {
+    struct perf_event_attr attr = {
+        .type = PERF_TYPE_HARDWARE,
+        .size = sizeof attr,
+        .config = PERF_COUNT_HW_CPU_CYCLES,
+        .exclude_kernel = 1,
+        .exclude_hv = 1,
+    };
+    return (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-static void imul_chain(int loops) {
-    long x = 1;
-    long y = 1;
-    for (int i = 0; i < loops; i++)
-        __asm__ volatile(".rept 16\n\timul %1, %0\n\t.endr" : "+r"(x) : "r"(y));
-}
-#else
-static void add_chain(int loops) {
-    (void)loops;
-}
-static void imul_chain(int loops) {
-    (void)loops;
-}
-#endif
-
-/* GHz over one segment: cycles per nanosecond. */
-static double segment(void (*chain)(int), int loops, int cycles) {
+/* GHz over one chain of about 200 us, so that the two reads do not count; NAN: the counter gave nothing. */
+static double counted_ghz(int fd) {
+    uint64_t before = 0;
+    uint64_t after = 0;
     int64_t start = clock_raw();
-    chain(loops);
+    bool good = read(fd, &before, sizeof before) == (ssize_t)sizeof before;
+    chain_imul(8 * CHAIN_IMUL_25_US);
+    good = read(fd, &after, sizeof after) == (ssize_t)sizeof after && good;
     int64_t ns = clock_raw() - start;
-    return (double)loops * UNROLL * cycles / (double)ns;
+    return good && after > before && ns > 0 ? (double)(after - before) / (double)ns : NAN;
 }
 
-/* One core's samples of one chain kind after the other. */
+static void cross_check(struct case_context *context, double ghz) {
+    enum { TRIES = 8 };
+    double values[TRIES];
+    size_t n = 0;
+    int fd = cycles_open();
+    if (fd < 0) {
+        js_set_string(context->extra, "cycle_counter", strerror(errno));
+        return;
+    }
+    for (int i = 0; i < TRIES; i++) {
+        values[n] = counted_ghz(fd);
+        n += isfinite(values[n]) ? 1 : 0;
+    }
+    close(fd);
+    if (n == 0) {
+        js_set_string(context->extra, "cycle_counter", "does not count");
+        return;
+    }
+    double counted = stats_quantile(values, n, 0.75);
+    js_set_number(context->extra, "counted_ghz", counted);
+    if (fabs(counted - ghz) > agreement * ghz)
+        js_append_string(context->flags, "counter-disagrees");
+}
+
+/* ---- measuring ---- */
+
+/* One core's samples of both chains. */
 struct core_work {
-    int cpu;
-    int wanted;
-    pthread_barrier_t *together; /* NULL: alone */
-    double *add, *imul;          /* [wanted] */
-    struct error err;
-    bool good;
+    double *add, *imul; /* [wanted] */
 };
 
-static void measure_core(struct core_work *w) {
-    int64_t end = clock_raw() + WARM_MS * NS_PER_MS;
-    while (clock_raw() < end)
-        add_chain(ADD_LOOPS);
-    if (w->together != NULL)
-        pthread_barrier_wait(w->together);
+struct work {
+    int wanted;
+    bool vector;
+    struct core_work *cores;
+};
+
+static void warm(bool vector) {
+    int64_t end = clock_raw() + WARM_US * NS_PER_US;
+    while (clock_raw() < end) {
+        if (vector)
+            chain_vector(1000);
+        else
+            chain_add(CHAIN_ADD_25_US);
+    }
+}
+
+static void measure_core(struct work *w, struct core_work *core) {
+    int segments = w->vector ? LOADED_SEGMENTS : SEGMENTS;
     for (int i = 0; i < w->wanted; i++) {
         double add[SEGMENTS];
         double imul[SEGMENTS];
-        for (int s = 0; s < SEGMENTS; s++) {
-            add[s] = segment(add_chain, ADD_LOOPS, 1);
-            imul[s] = segment(imul_chain, IMUL_LOOPS, IMUL_CYCLES);
+        for (int s = 0; s < segments; s++) {
+            if (w->vector)
+                chain_vector(BURST_US);
+            add[s] = chain_ghz(chain_add, CHAIN_ADD_25_US, CHAIN_ADD_CYCLES);
+            imul[s] = chain_ghz(chain_imul, CHAIN_IMUL_25_US, CHAIN_IMUL_CYCLES);
         }
-        w->add[i] = stats_quantile(add, SEGMENTS, 0.75);
-        w->imul[i] = stats_quantile(imul, SEGMENTS, 0.75);
+        core->add[i] = stats_quantile(add, (size_t)segments, 0.75);
+        core->imul[i] = stats_quantile(imul, (size_t)segments, 0.75);
     }
 }
 
-static void *core_thread(void *argument) {
-    struct core_work *w = argument;
-    w->good = pin_thread(w->cpu, &w->err);
-    measure_core(w); /* also unpinned: the others wait at the barrier */
-    return NULL;
+static void core_body(struct host_team *team, void *shared, int index) {
+    struct work *w = shared;
+    warm(w->vector);
+    host_team_meet(team);
+    measure_core(w, &w->cores[index]);
+    /* Who is done first keeps the load up for the others. */
+    if (w->vector)
+        chain_vector(BURST_US);
 }
 
-static bool agree(struct case_context *context, const struct core_work *w, struct error *err) {
-    double add = stats_median(w->add, (size_t)w->wanted);
-    double imul = stats_median(w->imul, (size_t)w->wanted);
+static bool agree(struct case_context *context, const struct core_work *core, struct error *err) {
+    double add = stats_median(core->add, (size_t)context->wanted_samples);
+    double imul = stats_median(core->imul, (size_t)context->wanted_samples);
     if (fabs(add - imul) > agreement * imul)
         js_append_string(context->flags, "chains-disagree");
     if (fabs(add - imul) <= impossible * imul)
@@ -136,82 +178,60 @@ static bool agree(struct case_context *context, const struct core_work *w, struc
                 add, imul);
 }
 
-static bool run_threads(struct core_work *work, int n, struct error *err) {
-    pthread_t *threads = mem_zeroed((size_t)n, sizeof *threads);
-    pthread_barrier_t together;
-    int started = 0;
-    if (pthread_barrier_init(&together, NULL, (unsigned)n) != 0) {
-        free(threads);
-        return FAIL(err, ERROR_SYSTEM, "cannot prepare %d threads", n);
-    }
-    for (; started < n; started++) {
-        work[started].together = &together;
-        if (pthread_create(&threads[started], NULL, core_thread, &work[started]) != 0)
-            break;
-    }
-    if (started <
-        n) /* the others would wait at the barrier for ever: the process is given up with the item */
-        return FAIL(err, ERROR_SYSTEM, "cannot start %d threads", n);
-    for (int i = 0; i < n; i++)
-        pthread_join(threads[i], NULL);
-    pthread_barrier_destroy(&together);
-    free(threads);
-    for (int i = 0; i < n; i++)
-        if (!work[i].good) {
-            *err = work[i].err;
-            return RELAY(err);
-        }
-    return true;
-}
-
-static bool collect(struct case_context *context, const struct core_work *work, int n, struct samples *out,
+static bool collect(struct case_context *context, const struct core_work *cores, int n, struct samples *out,
                     struct error *err) {
     double *across = mem_zeroed((size_t)n, sizeof *across);
+    size_t wanted = (size_t)context->wanted_samples;
     double slowest = INFINITY;
-    for (int i = 0; i < context->wanted_samples; i++) {
+    for (size_t i = 0; i < wanted; i++) {
         for (int c = 0; c < n; c++)
-            across[c] = work[c].imul[i];
+            across[c] = cores[c].imul[i];
         samples_add(out, stats_median(across, (size_t)n));
     }
     for (int c = 0; c < n; c++)
-        slowest = fmin(slowest, stats_median(work[c].imul, (size_t)work[c].wanted));
+        slowest = fmin(slowest, stats_median(cores[c].imul, wanted));
     js_set_number(context->extra, "slowest_core_ghz", slowest);
-    js_set_number(context->extra, "add_ghz", stats_median(work[0].add, (size_t)work[0].wanted));
+    js_set_number(context->extra, "add_ghz", stats_median(cores[0].add, wanted));
     js_set_int(context->extra, "cores", n);
     free(across);
-    return agree(context, &work[0], err);
+    return agree(context, &cores[0], err);
 }
 
 static bool sample(struct case_context *context, struct samples *out, struct error *err) {
-    const js *cpus = js_get(context->attributes, "cpus");
+    int cpus[MAX_CORES];
     bool all = strcmp(case_text(context, "cores"), "all") == 0;
-    int n = all ? (int)js_length(cpus) : 1;
-    size_t wanted = (size_t)context->wanted_samples;
-    struct core_work *work = mem_zeroed((size_t)n, sizeof *work);
+    struct work w = {.wanted = context->wanted_samples,
+                     .vector = strcmp(case_text(context, "load"), "vector") == 0};
+    int n = all ? host_cpus(context, cpus, MAX_CORES) : 1;
+    size_t wanted = (size_t)w.wanted;
+    if (n < 1)
+        return FAIL(err, ERROR_SYSTEM, "no core to measure");
+    w.cores = mem_zeroed((size_t)n, sizeof *w.cores);
     double *values = mem_zeroed((size_t)n * wanted * 2, sizeof *values);
-    bool good = n > 0;
-    if (!good)
-        FAIL(err, ERROR_SYSTEM, "no core to measure");
-    for (int c = 0; good && c < n; c++) {
-        work[c].cpu = all ? (int)js_int(js_at(cpus, (size_t)c), -1) : context->cpu;
-        work[c].wanted = context->wanted_samples;
-        work[c].add = values + (size_t)c * wanted * 2;
-        work[c].imul = work[c].add + wanted;
+    for (int c = 0; c < n; c++) {
+        w.cores[c].add = values + (size_t)c * wanted * 2;
+        w.cores[c].imul = w.cores[c].add + wanted;
     }
-    if (good && all)
-        good = run_threads(work, n, err);
-    else if (good)
-        measure_core(work);
-    good = good && collect(context, work, n, out, err);
+    bool good = true;
+    if (all) {
+        good = host_team_run(cpus, n, core_body, &w, err);
+    } else {
+        warm(w.vector);
+        measure_core(&w, &w.cores[0]);
+        cross_check(context, stats_median(w.cores[0].imul, wanted));
+    }
+    if (w.vector)
+        js_set_string(context->extra, "vectors", chain_vector_kind());
+    good = good && collect(context, w.cores, n, out, err);
     free(values);
-    free(work);
+    free(w.cores);
     return good;
 }
 
 const struct bench_case case_host_frequency = {
     .name = "host.frequency",
-    .version = 1,
-    .summary = "the clock that cores really run at, one alone and all together",
+    .version = 2,
+    .summary = "the clock that cores really run at: one alone, all together, all under a vector load",
     .block = BLOCK_QUIET,
     .quiet = true,
     .metrics = metrics,

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bench/host_chase.h"
+
+#include <stddef.h>
+
+/* Four rounds, each a bijection of `bits` bits: an odd multiplication, an addition, a shifted exclusive or.
+ */
+uint64_t chase_line(uint64_t step, unsigned bits, uint64_t seed) {
+    uint64_t mask = bits >= 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
+    unsigned half = bits / 2 + 1;
+    uint64_t x = step & mask;
+    for (int round = 0; round < 4; round++) {
+        x = (x * 0x9e3779b97f4a7c15ULL + seed) & mask;
+        x ^= x >> half;
+        seed = seed * 0xd1342543de82ef95ULL + 0x2545f4914f6cdd1dULL;
+    }
+    return x;
+}
+
+static void **line_at(void *buffer, uint64_t line) {
+    return (void **)((char *)buffer + line * CHASE_LINE);
+}
+
+void chase_fill(void *buffer, unsigned bits, uint64_t seed) {
+    uint64_t lines = UINT64_C(1) << bits;
+    uint64_t first = chase_line(0, bits, seed);
+    uint64_t at = first;
+    for (uint64_t step = 1; step < lines; step++) {
+        uint64_t next = chase_line(step, bits, seed);
+        *line_at(buffer, at) = line_at(buffer, next);
+        at = next;
+    }
+    *line_at(buffer, at) = line_at(buffer, first);
+}
+
+void *chase_walk(void *at, uint64_t steps) {
+    void **p = at;
+    for (uint64_t i = 0; i < steps; i++)
+        p = *(void **volatile *)p;
+    return p;
+}

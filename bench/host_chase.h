@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One cycle through all cache lines of a buffer in an order that no prefetcher foresees. The order is a
+ * bijection of the line's number, so that the place after any number of steps is known without walking. */
+#ifndef GPUVET_BENCH_HOST_CHASE_H
+#define GPUVET_BENCH_HOST_CHASE_H
+
+#include <stdint.h>
+
+enum { CHASE_LINE = 64 };
+
+/* Line that comes as the `step`-th of 2^`bits`; another order for each seed. */
+uint64_t chase_line(uint64_t step, unsigned bits, uint64_t seed);
+
+/* Writes the cycle into `buffer` (2^bits lines of CHASE_LINE bytes, each beginning with the address of the
+ * next). */
+void chase_fill(void *buffer, unsigned bits, uint64_t seed);
+
+/* Follows it from `at` for `steps` loads, one after the other; returns where it arrived. */
+void *chase_walk(void *at, uint64_t steps);
+
+#endif
