@@ -57,7 +57,7 @@ static void add_copies(const struct node *node, const struct gpu_info *gpu, stru
             struct instance *call = copy_instance(node, gpu, &metrics[0], level, sizes[s], "pinned", out);
             js_set_string(call->params, "direction", directions[d]);
             call->samples = CALL_SAMPLES;
-            call->seconds = 0.03;
+            call->seconds = 0.025;
             host_mark(node, call);
             struct instance *device =
                 copy_instance(node, gpu, &metrics[1], LEVEL_DESCRIPTIVE, sizes[s], "pinned", out);

@@ -24,7 +24,6 @@ struct instance *launch_instance(const struct node *node, const struct gpu_info 
     if (gpu->sm_clock_max_mhz > 0)
         js_set_int(instance->attributes, "sm_clock_max_mhz", gpu->sm_clock_max_mhz);
     instance->cpu = topology_pin_cpu(node->topology, topology_device_node(node->topology, gpu->bdf));
-    host_mark(node, instance);
     return instance;
 }
 
@@ -41,8 +40,9 @@ void launch_set_after(struct instance *instance, int64_t idle_us) {
     js_set_int(instance->params, "idle_us", idle_us);
 }
 
-void launch_set_wait(struct instance *instance, enum gpu_wait how) {
+void launch_set_wait(const struct node *node, struct instance *instance, enum gpu_wait how) {
     js_set_string(instance->params, "wait", waits[how]);
+    host_mark(node, instance);
 }
 
 enum gpu_wait launch_wait(const struct case_context *context) {

@@ -19,9 +19,10 @@ bool launch_first_of_node(const struct node *node, size_t gpu);
 /* Params "after" (busy, idle) and "idle_us" (0: busy). */
 void launch_set_after(struct instance *instance, int64_t idle_us);
 
-/* Ways of waiting, in the order of enum gpu_wait, and params "wait". */
+/* Ways of waiting, in the order of enum gpu_wait. Param "wait" belongs to what the host times, so the marks
+ * of a host series (host_mark) go with it. */
 enum { LAUNCH_WAITS = 3 };
-void launch_set_wait(struct instance *instance, enum gpu_wait how);
+void launch_set_wait(const struct node *node, struct instance *instance, enum gpu_wait how);
 enum gpu_wait launch_wait(const struct case_context *context);
 /* Primary are: spin after busy, block after idle. */
 enum level launch_level(bool first_of_node, enum gpu_wait how, bool idle);

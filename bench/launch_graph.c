@@ -48,7 +48,7 @@ static struct instance *add(const struct node *node, const struct gpu_info *gpu,
     launch_set_after(instance, idle_us);
     js_set_int(instance->params, "nodes", NODES);
     instance->samples = LAUNCH_IDLE_SAMPLES;
-    instance->seconds = LAUNCH_IDLE_SAMPLES * LAUNCH_IDLE_US * 1e-6 + 0.04;
+    instance->seconds = LAUNCH_IDLE_SAMPLES * LAUNCH_IDLE_US * 1e-6 + 0.025;
     return instance;
 }
 
@@ -60,10 +60,10 @@ static void instances(const struct node *node, struct instance_list *out) {
             for (int how = 0; how < LAUNCH_WAITS; how++) {
                 enum level level = launch_level(launch_first_of_node(node, i), (enum gpu_wait)how, idle);
                 struct instance *instance = add(node, gpu, &metrics[0], level, idle_us, out);
-                launch_set_wait(instance, (enum gpu_wait)how);
+                launch_set_wait(node, instance, (enum gpu_wait)how);
                 if (!idle) {
                     instance->samples = BUSY_SAMPLES;
-                    instance->seconds = 0.08;
+                    instance->seconds = 0.07;
                 }
             }
             struct instance *instance = add(node, gpu, &metrics[1], LEVEL_DESCRIPTIVE, idle_us, out);

@@ -27,10 +27,10 @@ static void instances(const struct node *node, struct instance_list *out) {
                 enum level level = launch_level(launch_first_of_node(node, i), (enum gpu_wait)how, idle);
                 struct instance *instance =
                     launch_instance(node, &node->gpus.items[i], &metrics[0], level, out);
-                launch_set_wait(instance, (enum gpu_wait)how);
+                launch_set_wait(node, instance, (enum gpu_wait)how);
                 launch_set_after(instance, idle ? LAUNCH_IDLE_US : 0);
                 instance->samples = idle ? LAUNCH_IDLE_SAMPLES : BUSY_SAMPLES;
-                instance->seconds = idle ? LAUNCH_IDLE_SAMPLES * LAUNCH_IDLE_US * 1e-6 + 0.02 : 0.03;
+                instance->seconds = idle ? LAUNCH_IDLE_SAMPLES * LAUNCH_IDLE_US * 1e-6 + 0.015 : 0.02;
             }
 }
 

@@ -54,11 +54,11 @@ static void instances(const struct node *node, struct instance_list *out) {
                 struct instance *instance =
                     launch_instance(node, &node->gpus.items[i], &metrics[0], level, out);
                 int delays = rows[r].samples + warm_delays(rows[r].delay_us) + 1;
-                launch_set_wait(instance, (enum gpu_wait)how);
+                launch_set_wait(node, instance, (enum gpu_wait)how);
                 launch_set_after(instance, rows[r].idle ? rows[r].delay_us : 0);
                 js_set_int(instance->params, "delay_us", rows[r].delay_us);
                 instance->samples = rows[r].samples;
-                instance->seconds = delays * (rows[r].delay_us + 40) * 1e-6 + 0.02;
+                instance->seconds = delays * (rows[r].delay_us + 20) * 1e-6 + 0.01;
             }
 }
 
