@@ -191,8 +191,10 @@ static void decorate(const struct coordinator *c, js *record, const struct item_
         js_set_string(record, "stderr", answer->output);
     if (answer->node != NULL)
         js_set(record, "node", js_copy(answer->node));
-    if (c->quiet != NULL && c->quiet->busy[0] != '\0')
+    if (c->quiet != NULL && c->quiet->busy[0] != '\0') {
         js_append_string(js_get(record, "flags"), "busy");
+        js_set_string(record, "busy", c->quiet->busy);
+    }
 }
 
 /* One item in the open session (opened when it is not). False only on a failure that ends the run. */

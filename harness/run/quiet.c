@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/files.h"
+#include "run/who.h"
 
 #include <fcntl.h>
 #include <math.h>
@@ -104,14 +105,17 @@ js *quiet_counters(struct quiet_gate *gate, const js *uuids) {
 /* ---- judging ---- */
 
 void quiet_judge_cpu(const struct activity_report *r, char *out, size_t size) {
-    char who[80] = "";
-    if (r->top_pid != 0 && r->top_share > 0.05)
-        snprintf(who, sizeof who, ", most by PID %d (%s), %.0f %% of a CPU", (int)r->top_pid, r->top_name,
-                 100 * r->top_share);
+    char who[240] = "";
+    char name[200];
+    if (r->top_pid != 0 && r->top_share > 0.05) {
+        who_process(r->top_pid, r->top_name, name, sizeof name);
+        snprintf(who, sizeof who, ", most by %s, %.0f %% of a CPU", name, 100 * r->top_share);
+    }
     out[0] = '\0';
-    if (r->throttled)
-        snprintf(out, size, "this cgroup's CPU quota is throttling it");
-    else if (r->cpu_share > max_cpu_share || r->top_share > max_one_process)
+    if (r->throttled) {
+        who_throttles(name, sizeof name);
+        snprintf(out, size, "%s is throttling it", name);
+    } else if (r->cpu_share > max_cpu_share || r->top_share > max_one_process)
         snprintf(out, size, "others use %.0f %% of the CPUs%s", 100 * r->cpu_share, who);
     else if (r->psi_cpu > max_pressure && r->cpu_share > max_cpu_share / 2)
         snprintf(out, size, "tasks wait for a CPU %.0f %% of the time%s", 100 * r->psi_cpu, who);
@@ -123,27 +127,15 @@ void quiet_judge_cpu(const struct activity_report *r, char *out, size_t size) {
         snprintf(out, size, "the hypervisor takes %.0f %% of the CPU time", 100 * r->steal_share);
 }
 
-static void process_name(int64_t pid, char *out, size_t size) {
-    char path[64];
-    struct text name = {0};
-    struct error err = {0};
-    snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);
-    out[0] = '\0';
-    if (file_read(path, 256, &name, &err))
-        snprintf(out, size, " (%.40s)", text_trim(name.data));
-    text_free(&name);
-}
-
 void quiet_judge_gpus(const js *activity, bool own_round, struct text *out) {
     for (size_t g = 0; g < js_length(activity); g++) {
         const js *gpu = js_at(activity, g);
         const js *processes = js_get(gpu, "processes");
         for (size_t i = 0; i < js_length(processes); i++) {
             int64_t pid = js_get_int(js_at(processes, i), "pid", -1);
-            char name[64];
-            process_name(pid, name, sizeof name);
-            text_addf(out, "%sGPU %zu is used by PID %lld%s", out->length > 0 ? "; " : "", g, (long long)pid,
-                      name);
+            char name[200];
+            who_process(pid, NULL, name, sizeof name);
+            text_addf(out, "%sGPU %zu is used by %s", out->length > 0 ? "; " : "", g, name);
         }
         if (js_length(processes) > 0)
             continue;

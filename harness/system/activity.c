@@ -73,23 +73,27 @@ static int64_t stat_value(const char *lines, const char *key) {
     return value;
 }
 
-/* How long the quota held the caller's cgroup back. */
+/* How long quotas held the caller's cgroup back: its own and those of the groups above it, as far as they can
+ * be seen. Each group counts only what its own quota did. */
 static int64_t read_quota(const char *root) {
     char *copy = mem_copy_string(root);
     const struct source source = {.root = copy, .live = root[0] == '\0'};
     struct cgroup_place place;
-    int64_t ns = -1;
+    int64_t sum = -1;
     if (cgroup_find(&source, "cpu", &place)) {
-        char *lines = cgroup_text(&source, &place, "cpu.stat");
-        if (lines != NULL)
-            ns = stat_value(lines, place.v2 ? "throttled_usec" : "throttled_time");
-        if (ns > 0 && place.v2)
-            ns *= NS_PER_US;
-        free(lines);
+        do {
+            char *lines = cgroup_text(&source, &place, "cpu.stat");
+            int64_t held =
+                lines == NULL ? -1 : stat_value(lines, place.v2 ? "throttled_usec" : "throttled_time");
+            free(lines);
+            int64_t unit = place.v2 ? NS_PER_US : 1;
+            if (held >= 0 && held < INT64_MAX / 4 / unit && sum < INT64_MAX / 2)
+                sum = (sum < 0 ? 0 : sum) + held * unit;
+        } while (cgroup_up(&place));
         cgroup_place_free(&place);
     }
     free(copy);
-    return ns;
+    return sum;
 }
 
 /* "PID (name, which may hold anything) S PPID … utime stime …" */

@@ -2,9 +2,12 @@
 /* A made-up libnvidia-ml.so.1. What it does is read at each call from the file that GPUVET_FAKE_NVML names,
  * lines of "key value": init N, count_code N     what these calls answer (nvmlReturn_t) count N GPUs;
  * addresses fall with the index, so that sorting by address shows lost N                   this GPU answers
- * 15 (lost) processes N              compute processes on each GPU hang WHERE, crash WHERE  where = init,
- * count or gpu delay_ms N               before init answers Built with FAKE_OLD it has no more functions than
- * a very old driver. */
+ * 15 (lost) processes N              compute processes on each GPU, from PID 1000 on; pid N: this one instead
+ * hang WHERE, crash WHERE  where = init, count or gpu delay_ms N               before init answers
+ * slowdowns earlier, later, both or differ    which numbers the counters of throttled time have; both, but
+ * disagreeing replays N, throttled_us N         PCIe replays and throttled time; grow N: by so much at each
+ * reading. link_gen N, link_width N, power_mw N, temperature N   not there when not set Built with FAKE_OLD
+ * it has no more functions than a very old driver. */
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -175,14 +178,76 @@ struct field {
     unsigned long long value;
 };
 
-EXPORT int nvmlDeviceGetFieldValues(device d, int count, struct field *fields) {
-    (void)d;
-    for (int i = 0; i < count; i++) {
-        fields[i].status = fields[i].id == 74 ? 0 : 3;
-        fields[i].type = 3;
-        fields[i].value = 5000000; /* ns */
+/* Throttled time in ns: 5 ms of power cap; heat, and then each cause, 1 ms more. */
+static void answer_field(struct field *f, unsigned long long more_ns) {
+    char named[64] = "";
+    int known = setting("slowdowns", named, sizeof named);
+    int both = strcmp(named, "both") == 0 || strcmp(named, "differ") == 0;
+    unsigned first = f->id >= 269 && f->id <= 271 ? 269 : f->id >= 251 && f->id <= 253 ? 251 : 0;
+    f->type = 3;
+    f->status = 3;
+    f->value = 5000000 + more_ns;
+    if (f->id == 74) {
+        f->status = 0;
+    } else if (f->id == 75) {
+        f->status = known ? 0 : 3;
+        f->value += 1000000;
+    } else if (first != 0) {
+        f->status = known && (both || strcmp(named, first == 251 ? "earlier" : "later") == 0) ? 0 : 3;
+        f->value += 1000000 + (f->id - first) * 1000000ULL;
+        if (first == 251 && f->id != 251 && strcmp(named, "differ") == 0)
+            f->value += 1000000000;
+        if (f->status != 0 && first == 251 && known) { /* power smoothing, as this numbering has it there */
+            f->status = 0;
+            f->type = 1;
+        }
     }
+}
+
+EXPORT int nvmlDeviceGetFieldValues(device d, int count, struct field *fields) {
+    static unsigned long long readings;
+    (void)d;
+    unsigned long long more = (unsigned long long)number("throttled_us", 0) * 1000;
+    more += (unsigned long long)number("grow", 0) * 1000 * readings++;
+    for (int i = 0; i < count; i++)
+        answer_field(&fields[i], more);
     return 0;
+}
+
+static int optional(const char *key, unsigned *out) {
+    char value[64];
+    if (!setting(key, value, sizeof value))
+        return 3;
+    *out = (unsigned)atoi(value);
+    return 0;
+}
+
+EXPORT int nvmlDeviceGetPcieReplayCounter(device d, unsigned *out) {
+    static unsigned readings;
+    (void)d;
+    int status = optional("replays", out);
+    *out += (unsigned)number("grow", 0) * readings++;
+    return status;
+}
+
+EXPORT int nvmlDeviceGetCurrPcieLinkGeneration(device d, unsigned *out) {
+    (void)d;
+    return optional("link_gen", out);
+}
+
+EXPORT int nvmlDeviceGetCurrPcieLinkWidth(device d, unsigned *out) {
+    (void)d;
+    return optional("link_width", out);
+}
+
+EXPORT int nvmlDeviceGetPowerUsage(device d, unsigned *out) {
+    (void)d;
+    return optional("power_mw", out);
+}
+
+EXPORT int nvmlDeviceGetTemperature(device d, int sensor, unsigned *out) {
+    (void)d, (void)sensor;
+    return optional("temperature", out);
 }
 
 EXPORT int nvmlDeviceGetMaxPcieLinkGeneration(device d, unsigned *out) {
@@ -210,7 +275,8 @@ EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(device d, unsigned *count, st
     if (there > room)
         return 7;
     for (unsigned i = 0; i < there; i++)
-        out[i] = (struct process){.pid = 1000 + i, .used = i == 0 ? ~0ULL : 64ULL << 20};
+        out[i] = (struct process){.pid = (unsigned)number("pid", 1000 + (int)i),
+                                  .used = i == 0 ? ~0ULL : 64ULL << 20};
     return 0;
 }
 #endif

@@ -27,6 +27,8 @@ struct made {
     const char *gpu;      /* NULL: MADE_GPU */
     const char *facts;    /* members of environment; NULL: the usual ones */
     const char *gpu_more; /* members of the GPU's entry */
+    const char *more;     /* members of each record */
+    const char *flags;    /* of each record */
     const char *outcome;  /* of d2h in round 2; NULL: "ok" */
     bool simulated, no_footer, no_record;
 };
@@ -71,7 +73,7 @@ static inline void made_text(const struct made *m, struct text *t) {
                 good ? "" : "\"reason\":\"data differ\",");
             if (good)
                 text_addf(t, "%.9g", level * noise);
-            text_add(t, "],\"flags\":[]}\n");
+            text_addf(t, "],\"flags\":[%s]%s}\n", OR(m->flags, ""), OR(m->more, ""));
         }
     if (m->no_footer)
         text_add(t,

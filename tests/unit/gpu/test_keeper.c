@@ -79,6 +79,32 @@ static void answers(void **state) {
     end(&t);
 }
 
+static void counts(void **state) {
+    (void)state;
+    use_fake("nvml", "count 2\nreplays 3\ngrow 4\nlink_gen 5\nlink_width 16\npower_mw 120500\n");
+    struct talk t = start();
+    js_free(hear(&t));
+    static const char question[] =
+        "{\"type\":\"counters\",\"gpus\":[\"GPU-00000000-0000-0000-0000-000000000001\",\"GPU-of-nobody\",7]}";
+    for (int i = 0; i < 2; i++) {
+        js *answer = say(&t, question);
+        assert_string_equal(js_get_string(answer, "type", ""), "counters");
+        const js *gpus = js_get(answer, "gpus");
+        const js *known = js_get(gpus, "GPU-00000000-0000-0000-0000-000000000001");
+        assert_int_equal(js_get_int(known, "replay", -1), 3 + 4 * i);
+        assert_int_equal(js_get_int(known, "pcie_gen", -1), 5);
+        assert_int_equal(js_get_int(known, "pcie_width", -1), 16);
+        assert_true(js_get_number(known, "power_w", 0) > 120.4 && js_get_number(known, "power_w", 0) < 120.6);
+        assert_true(js_is_object(js_get(known, "aer")));
+        assert_true(js_is_null(js_get(js_get(gpus, "GPU-of-nobody"), "replay")));
+        js_free(answer);
+    }
+    js *answer = say(&t, "{\"type\":\"counters\"}");
+    assert_int_equal(js_length(js_get(answer, "gpus")), 0);
+    js_free(answer);
+    end(&t);
+}
+
 static void bad_lines(void **state) {
     (void)state;
     static const char *const lines[] = {"", "x", "[]", "{\"type\":1}", "{\"type\":\"other\"}"};
@@ -115,12 +141,17 @@ static void no_driver(void **state) {
     assert_true(js_is_null(js_get(activity, "gpus")));
     assert_non_null(strstr(js_get_string(activity, "reason", ""), "not loaded"));
     js_free(activity);
+    js *counters = say(&t, "{\"type\":\"counters\",\"gpus\":[\"GPU-0\"]}");
+    assert_int_equal(js_length(js_get(counters, "gpus")), 0);
+    assert_non_null(strstr(js_get_string(counters, "reason", ""), "not loaded"));
+    js_free(counters);
     end(&t);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(answers, drop_fake),
+        cmocka_unit_test_teardown(counts, drop_fake),
         cmocka_unit_test_teardown(bad_lines, drop_fake),
         cmocka_unit_test_teardown(no_driver, drop_fake),
     };

@@ -174,12 +174,43 @@ static void counters(void **state) {
     nvml_close(nvml);
 }
 
+/* Each numbering of the slowdown counters gives the same; where both are there and disagree, neither. */
+static void throttle_numbers(void **state) {
+    (void)state;
+    static const struct {
+        const char *lines;
+        int64_t hw_thermal, hw_power_brake;
+    } rows[] = {{"slowdowns earlier\n", 7000, 8000},
+                {"slowdowns later\n", 7000, 8000},
+                {"slowdowns both\n", 7000, 8000},
+                {"slowdowns differ\n", -1, -1}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct error err = {0};
+        use_fake("nvml", rows[i].lines);
+        struct nvml *nvml = nvml_open(&err);
+        assert_non_null(nvml);
+        js *counters = nvml_counters(nvml, "GPU-00000000-0000-0000-0000-000000000000");
+        const js *us = js_get(counters, "violation_us");
+        assert_int_equal(js_get_int(us, "sw_power_cap", -1), 5000);
+        assert_int_equal(js_get_int(us, "sw_thermal", -1), 6000);
+        assert_int_equal(js_get_int(us, "hw_thermal", -1), rows[i].hw_thermal);
+        assert_int_equal(js_get_int(us, "hw_power_brake", -1), rows[i].hw_power_brake);
+        js_free(counters);
+        nvml_close(nvml);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(counts, drop_fake),         cmocka_unit_test_teardown(fields, drop_fake),
-        cmocka_unit_test_teardown(old_library, drop_fake),    cmocka_unit_test_teardown(reasons, drop_fake),
-        cmocka_unit_test_teardown(absent_library, drop_fake), cmocka_unit_test_teardown(lost_gpu, drop_fake),
-        cmocka_unit_test_teardown(activity, drop_fake),       cmocka_unit_test_teardown(counters, drop_fake),
+        cmocka_unit_test_teardown(counts, drop_fake),
+        cmocka_unit_test_teardown(fields, drop_fake),
+        cmocka_unit_test_teardown(old_library, drop_fake),
+        cmocka_unit_test_teardown(reasons, drop_fake),
+        cmocka_unit_test_teardown(absent_library, drop_fake),
+        cmocka_unit_test_teardown(lost_gpu, drop_fake),
+        cmocka_unit_test_teardown(activity, drop_fake),
+        cmocka_unit_test_teardown(counters, drop_fake),
+        cmocka_unit_test_teardown(throttle_numbers, drop_fake),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
