@@ -15,6 +15,7 @@ enum direction {
     WORSE_CHANGED, /* any other value */
     WORSE_NOT_TSC, /* it was tsc */
     WORSE_NOT_OK,  /* it was OK */
+    WORSE_LOST,    /* a place, now -1 */
 };
 
 struct rule {
@@ -29,6 +30,7 @@ static const struct rule rules[] = {
     {"pci.*.link_gen_max", WORSE_LOWER, false, "link slower at most"},
     {"pci.*.link_width", WORSE_LOWER, false, "link narrower"},
     {"pci.*.link_width_max", WORSE_LOWER, false, "link narrower at most"},
+    {"pci.*.numa_node", WORSE_LOST, false, "the firmware no longer tells the NUMA node"},
     {"*.aer*", WORSE_HIGHER, true, "new PCIe errors (AER)"},
     {"*replay*", WORSE_HIGHER, true, "new PCIe replays"},
     {"p2p.*", WORSE_NOT_OK, false, "P2P no longer OK"},
@@ -96,6 +98,8 @@ static bool is_worse(enum direction direction, const char *before, const char *a
         return strcmp(before, "tsc") == 0 && strcmp(after, "tsc") != 0;
     case WORSE_NOT_OK:
         return strcmp(before, "OK") == 0 && strcmp(after, "OK") != 0;
+    case WORSE_LOST:
+        return x >= 0 && y < 0;
     }
     return false;
 }
@@ -245,6 +249,17 @@ static void add_keys(const struct side *side, struct strings *keys) {
     }
 }
 
+/* Another number of NUMA nodes is neither better nor worse (it is a firmware setting that people change on
+ * purpose), but the names of places stay the same and mean others. */
+static void note_nodes(const struct run *before, const struct run *after, struct comparison *out) {
+    static const char key[] = "numa.nodes";
+    double x = js_get_number(js_get(before->header, "environment"), key, NAN);
+    double y = js_get_number(js_get(after->header, "environment"), key, NAN);
+    if (x != y && isfinite(x) && isfinite(y))
+        strings_addf(&out->notes, "NUMA nodes changed from %.0f to %.0f: local and remoteN mean other places",
+                     x, y);
+}
+
 void compare_environment(const struct side *before, const struct side *after, struct comparison *out) {
     const struct run *old = side_newest(before);
     const struct run *new = side_newest(after);
@@ -254,6 +269,7 @@ void compare_environment(const struct side *before, const struct side *after, st
         check_gpus(old, new, out);
         check_facts(old, new, "environment", false, out);
         check_facts(old, new, "environment_volatile", true, out);
+        note_nodes(old, new, out);
     } else {
         strings_addf(&out->notes, "BEFORE and AFTER are of different machines: facts are not judged");
     }

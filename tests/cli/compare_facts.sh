@@ -25,6 +25,21 @@ make b.jsonl seed=2 width_max=8
 expect 1 "$GPUVET" compare a.jsonl b.jsonl
 has out "link narrower at most"
 
+# A shorter path, another number of nodes: told, and no change for the worse.
+make b.jsonl seed=2 nodes=8
+expect 0 "$GPUVET" compare a.jsonl b.jsonl
+has out "NUMA nodes changed from 2 to 8"
+has out "numa.nodes: 2 -> 8"
+make b.jsonl seed=2 path=SYS
+expect 0 "$GPUVET" compare b.jsonl a.jsonl
+has out "path.GPU-11111111-aaaa changed from SYS to PIX"
+# A GPU that moved to another node has a difference; one whose node nobody tells any more has a fault.
+make b.jsonl seed=2 numa_node=1
+expect 0 "$GPUVET" compare a.jsonl b.jsonl
+has out "pci.0000:01:00.0.numa_node: 0 -> 1"
+lacks out "for the worse"
+worse "the firmware no longer tells the NUMA node: pci.0000:01:00.0.numa_node was 0, is -1" numa_node=-1
+
 # Differences stand beside and change no exit status; a key that needs root is not visible, not different.
 make b.jsonl seed=2 governor=performance
 expect 0 "$GPUVET" compare a.jsonl b.jsonl

@@ -10,7 +10,7 @@ options = {
     "seed": 1, "rounds": 12, "h2d": 1.0, "d2h": 1.0, "build": "b1", "machine": "m1", "boot": "boot1",
     "uuid": "GPU-11111111-aaaa", "version": 1, "simulated": 0, "width": 16, "width_max": 16, "governor": "powersave",
     "root_key": "4", "clocksource": "tsc", "path": "PIX", "end": "complete", "fail": "", "schema": "gpuvet.run/1",
-    "bytes": 536870912, "ecc": "on", "bad_round": 3, "gpus": 2, "started": "", "between": 0.001,
+    "bytes": 536870912, "ecc": "on", "bad_round": 3, "gpus": 2, "started": "", "between": 0.001, "nodes": 2, "numa_node": 0,
 }
 path = sys.argv[1]
 for argument in sys.argv[2:]:
@@ -47,6 +47,7 @@ header = {
     "boot_id": o["boot"], "simulated": bool(o["simulated"]), "rounds_planned": o["rounds"], "targets": ["host"],
     "environment": {"cpu.governor": o["governor"], "pm_qos.cpu_latency_us": o["root_key"], "boot_id": o["boot"],
                     "kernel.clocksource": o["clocksource"], "pci.0000:01:00.0.link_width": o["width"],
+                    "pci.0000:01:00.0.numa_node": o["numa_node"], "numa.nodes": o["nodes"],
                     f"gpu.{o['uuid']}.ecc": o["ecc"]},
     "environment_volatile": {"load": draw.random()},
     "gpus": [{"uuid": u, "index": i, "bdf": f"0000:0{i + 1}:00.0", "pcie": {"width_max": o["width_max"]}}
