@@ -2,10 +2,13 @@
 /* gpu/ and kernels/ on every GPU of this machine, without the harness: each check prints PASS or FAIL, each
  * figure a line of a table. Exit 0 all passed, 1 not, 77 no GPU (with the reason). */
 #include "base/clock.h"
+#include "gpu/chase.h"
 #include "gpu/facts_child.h"
 #include "gpu/gpu.h"
 #include "gpu/nvml.h"
+#include "kernels/chase.h"
 #include "kernels/corrupt.h"
+#include "kernels/delay.h"
 #include "kernels/launch.h"
 #include "kernels/pattern.h"
 #include "system/pin.h"
@@ -219,6 +222,117 @@ static void figures(struct bench *t) {
     latency(t, "copy of 4 KiB, spin", GPU_WAIT_SPIN, true);
 }
 
+/* ---- delays, graphs, chases ---- */
+
+/* A delay says that it begins, lasts as long as asked by the device's clock, and by the host's. */
+static void delays(struct bench *t) {
+    static const int64_t lengths[] = {50000, 1000000, 10000000};
+    struct error err = {0};
+    struct clock clock = clock_real();
+    struct delay_words *words = t->hostalloc;
+    char detail[200];
+    memset(words, 0, sizeof *words);
+    for (uint32_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        uint64_t ns = (uint64_t)lengths[i];
+        int64_t end = clock_now(&clock) + 5 * NS_PER_S;
+        bool good = gpu_check(delay_launch(words, i + 1, ns, true, t->stream), "delay", &err);
+        while (good && __atomic_load_n(&words->started, __ATOMIC_ACQUIRE) != i + 1 && clock_now(&clock) < end)
+            ;
+        int64_t start = clock_raw();
+        good = good && gpu_wait_for(t->stream, GPU_WAIT_SPIN, NULL, &err);
+        int64_t seen = clock_raw() - start;
+        if (!must(t, good, "delay", &err))
+            return;
+        double mhz = (double)words->cycles * 1e3 / (double)words->ns;
+        snprintf(detail, sizeof detail,
+                 "%.3f us asked, %.3f by the device, %.3f as the host sees it, SM %.0f MHz", (double)ns / 1e3,
+                 (double)words->ns / 1e3, (double)seen / 1e3, mhz);
+        report(t,
+               words->started == i + 1 && words->ns >= ns && words->ns < ns + 5000 && mhz > 100 &&
+                   mhz < 4000 && seen > lengths[i] - 5000 && seen < lengths[i] + 5000000,
+               "a delay of known length", detail);
+    }
+}
+
+enum { NODES = 64 };
+
+static bool queue_counting(void *arg, gpu_stream stream, struct error *err) {
+    for (uint32_t i = 0; i < NODES; i++)
+        if (!gpu_check(count_launch(arg, i, stream), "count", err))
+            return false;
+    return true;
+}
+
+static bool queue_that_fails(void *arg, gpu_stream stream, struct error *err) {
+    (void)arg, (void)stream;
+    return FAIL(err, ERROR_DATA, "on purpose");
+}
+
+static void graphs(struct bench *t) {
+    struct error err = {0};
+    gpu_graph graph = NULL;
+    size_t nodes = 0;
+    uint32_t first = 1, after = 0, again = 0;
+    char detail[160];
+    bool good = gpu_memset(t->a, 0, 4, &err) &&
+                gpu_graph_capture(t->stream, queue_counting, t->a, &graph, &nodes, &err) &&
+                gpu_stream_wait(t->stream, &err) && gpu_copy(&first, t->a, 4, &err) &&
+                gpu_graph_upload(graph, t->stream, &err) && gpu_graph_launch(graph, t->stream, &err) &&
+                gpu_stream_wait(t->stream, &err) && gpu_copy(&after, t->a, 4, &err) &&
+                gpu_graph_launch(graph, t->stream, &err) && gpu_stream_wait(t->stream, &err) &&
+                gpu_copy(&again, t->a, 4, &err);
+    gpu_graph_free(graph);
+    if (!must(t, good, "graph", &err))
+        return;
+    snprintf(detail, sizeof detail,
+             "%zu nodes; counter %u after the capture, %u after one launch, %u after two", nodes, first,
+             after, again);
+    /* The second launch finds a counter that is no longer 0, so its first node does not count, nor the next.
+     */
+    report(t, nodes == NODES && first == 0 && after == NODES && again == NODES,
+           "a graph runs its nodes in order", detail);
+    bool captured = gpu_graph_capture(t->stream, queue_that_fails, NULL, &graph, &nodes, &err);
+    error_clear(&err);
+    report(t,
+           !captured && graph == NULL && gpu_check(empty_launch(t->stream), "launch", &err) &&
+               gpu_stream_wait(t->stream, &err),
+           "a capture that failed leaves the stream usable", err.text);
+}
+
+static void chase(struct bench *t, const char *what, void *memory, bool on_device, bool plain) {
+    struct error err = {0};
+    struct gpu_chase chase = {.memory = memory, .bytes = 2 << 20, .stride = 128, .hops = 256, .plain = plain};
+    struct gpu_chase_result result = {0}, bad = {0};
+    char detail[200];
+    bool good = true;
+    if (on_device)
+        good = gpu_check(chase_fill_device(memory, chase.bytes, chase.stride, t->stream), "chain", &err) &&
+               gpu_stream_wait(t->stream, &err);
+    else
+        chase_fill_host(memory, chase.bytes, chase.stride);
+    for (int i = 0; good && i < 3; i++)
+        good = gpu_chase_sweep(&chase, &t->device, t->stream, &result, &err);
+    if (!must(t, good, what, &err))
+        return;
+    snprintf(detail, sizeof detail, "%.1f ns a hop, %d multiprocessors of %d, SM %.0f MHz, %d astray",
+             result.ns, result.multiprocessors, t->device.sm_count, result.sm_mhz, result.wrong);
+    report(t,
+           result.wrong == 0 && result.multiprocessors == t->device.sm_count && result.ns > 50 &&
+               result.ns < 10000 && result.sm_mhz > 100 && result.sm_mhz < 4000,
+           what, detail);
+    /* A chain that leads elsewhere: the plan's stride is not the one that was laid. */
+    chase.stride = 256;
+    if (must(t, gpu_chase_sweep(&chase, &t->device, t->stream, &bad, &err), what, &err))
+        report(t, bad.wrong > 0, "and a wrong chain is seen", "");
+}
+
+static void chases(struct bench *t) {
+    chase(t, "chase, own memory, sys", t->a, true, false);
+    chase(t, "chase, pinned, sys", t->host.data, false, false);
+    chase(t, "chase, hostalloc, sys", t->hostalloc, false, false);
+    chase(t, "chase, hostalloc, plain (nvbandwidth)", t->hostalloc, false, true);
+}
+
 /* ---- what must fail, and clean up ---- */
 
 static void refusals(struct bench *t) {
@@ -272,6 +386,9 @@ static int try_gpu(const struct gpu_info *info) {
         gate_holds(&t);
         gate_gives_up(&t);
         figures(&t);
+        delays(&t);
+        graphs(&t);
+        chases(&t);
         refusals(&t);
     }
     tear_down(&t);
