@@ -134,10 +134,8 @@ static void nodes_answer_by_reason(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(takes_what_is_there),
-        cmocka_unit_test(takes_locked_clocks_where_they_are),
-        cmocka_unit_test(keeps_why_a_gpu_is_unusable),
-        cmocka_unit_test(survives_anything),
+        cmocka_unit_test(takes_what_is_there),         cmocka_unit_test(takes_locked_clocks_where_they_are),
+        cmocka_unit_test(keeps_why_a_gpu_is_unusable), cmocka_unit_test(survives_anything),
         cmocka_unit_test(nodes_answer_by_reason),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
