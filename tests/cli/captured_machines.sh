@@ -85,6 +85,24 @@ for i in items:
         assert i.limit == i.limit_raw
 P
 
+# What is faster than packets allow is flagged; what is faster than the link fails.
+figures() { # FACTOR: a made-up run whose copy.h2d is that much faster; prints outcome, flags and figure of GPU 0's
+    "$GPUVET" run --simulate --from "$CAPTURES/two-socket-8gpu" --gpu 0 --case copy.h2d --profile quick --rounds 1 \
+        --seed 1 --effect "copy.h2d=$1" >out 2>err
+    echo $? >status
+    python3 - "$(last_run)" <<'P'
+import json, sys
+r = [r for r in map(json.loads, open(sys.argv[1])) if r["type"] == "record"][0]
+print(r["outcome"], ",".join(r["flags"]), r.get("reason", "-").split(":")[0], r["samples"][0])
+P
+}
+read -r outcome flags reason figure < <(figures 1)
+[ "$outcome $flags $reason $(<status)" = "ok simulated - 0" ] || fail "an ordinary figure is not ok: $outcome $flags"
+read -r outcome flags reason _ < <(figures "$(python3 -c "print(60 / $figure)")")
+[ "$outcome $flags $reason $(<status)" = "ok simulated,above-header-limit - 0" ] || fail "60 GB/s: $outcome $flags"
+read -r outcome _ reason _ < <(figures "$(python3 -c "print(65 / $figure)")")
+[ "$outcome $reason $(<status)" = "fail impossible 1" ] || fail "65 GB/s: $outcome $reason"
+
 # Four nodes a socket: node 2 has its three neighbours before the far socket's four, node 5 likewise.
 plan nps4-2gpu
 check <<'P'
@@ -96,6 +114,9 @@ pinned(0, range(8, 12))
 pinned(1, range(20, 24))
 assert {i.where["cpu_node"] for i in items if i.case == "host.wake" and i.where["core"] == "local"} == {"2", "5"}
 assert not [i for i in items if i.skip and "cpuset" in i.skip]
+# The first GPU's interrupts go to CPU 3, which is on another node.
+irq = [i for i in items if i.where.get("core") == "irq" and i.where["cpu_node"] == "2"]
+assert irq and all(i.cpu == 3 for i in irq), [(i.key, i.cpu, i.skip) for i in irq]
 P
 
 # A container without the second GPU's node: what needs its cores or its memory says so, the rest runs.
@@ -111,6 +132,10 @@ for i in items:
         assert i.skip is None, f"{i.key}: {i.skip}"
     if i.gpu == 0 and i.where.get("role", "local") != "local" and i.case in ("copy.h2d", "copy.d2h"):
         assert i.skip and "NUMA node 1" in i.skip, f"{i.key}: {i.skip}"
+for i in items:
+    if i.where.get("mem_node") == "1" or (i.where.get("cpu_node") == "1" and i.where.get("core", "local") == "local"):
+        assert i.skip and ("cpuset" in i.skip or "allowed" in i.skip), f"{i.key}: {i.skip}"
+assert [i for i in items if i.case == "host.memory" and i.where["mem_node"] == "1" and "cpuset.mems" in i.skip]
 assert [i for i in items if i.case == "memory.copy" and i.gpu == 1 and i.skip is None], "device memory needs no node"
 P
 expect 0 "$GPUVET" run --simulate --from "$CAPTURES/cpuset-2gpu" --profile quick --rounds 1
