@@ -24,7 +24,7 @@ enum {
     LOADED_SEGMENTS = 20, /* of the vector load, where each has a burst before it */
     BURST_US = 400,
     SAMPLES = 10,
-    WARM_US = 50000,
+    WARM_US = 30000,
     MAX_CORES = 1024,
 };
 static const double agreement = 0.02;  /* beyond: flagged, a sibling thread shares the core's issue slots */

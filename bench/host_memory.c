@@ -55,8 +55,18 @@ static double seconds_of(int which, int64_t bytes) {
     return set_up + SAMPLES * (which == BANDWIDTH ? WINDOW_US * 1e-6 : STEPS * 110e-9) + 0.01;
 }
 
+/* Judged: a GPU's node with its own memory. */
+static enum level level_of(const struct node *node, int cpu_node, int mem_node) {
+    int nodes[MAX_NODES];
+    int n = host_gpu_nodes(node, nodes, MAX_NODES);
+    for (int i = 0; i < n; i++)
+        if (cpu_node == mem_node && nodes[i] == cpu_node)
+            return LEVEL_PRIMARY;
+    return LEVEL_DESCRIPTIVE;
+}
+
 static void add(const struct node *node, int which, int cpu_node, int mem_node, struct instance_list *out) {
-    enum level level = cpu_node == mem_node ? LEVEL_PRIMARY : LEVEL_DESCRIPTIVE;
+    enum level level = level_of(node, cpu_node, mem_node);
     struct instance *instance = instance_add(out, &metrics[which], level);
     int cpus[MAX_CORES];
     int n = topology_node_cores(node->topology, cpu_node, cpus, MAX_CORES);

@@ -15,8 +15,8 @@
 
 enum {
     SAMPLES = 8,
-    IDLE_US = 15000, /* long enough for the deepest states, and for a governor to forget the load */
-    WARM_US = 40000, /* of it the last quarter gives the sustained clock */
+    IDLE_US = 10000, /* long enough for the deepest states, and for a governor to forget the load */
+    WARM_US = 30000, /* of it the last quarter gives the sustained clock */
     WINDOW_US = 10,
     LIMIT_US = 50000,  /* a ramp that takes longer is none: the clock is held down */
     CHUNK_LOOPS = 100, /* of imul: about 1.5 us, between two looks at the clock */

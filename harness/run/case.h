@@ -42,7 +42,8 @@ struct metric {
 struct series_row {
     const char *metric;    /* NULL ends the table */
     const char *statistic; /* "" (the median), "p50", "p90", "p99" */
-    const char *only; /* "idle_us=50": only instances with this parameter; NULL: all. Several: "a=1|a=2" */
+    const char
+        *only; /* "idle_us=50": only instances with this parameter; NULL: all. Several: "a=1|a=2&b=3" */
     double delta_rel; /* smallest effect that matters: max(delta_rel, delta_abs) */
     double delta_abs; /* in the metric's unit; 0: none */
     double

@@ -28,7 +28,19 @@ const struct profile *profile_find(const char *name) {
 
 /* ---- which instances ---- */
 
-/* "idle_us=50|idle_us=1000" against the parameters of an instance. */
+/* "idle_us=50" against the parameters of an instance. Cuts `condition` at its '='. */
+static bool condition_holds(char *condition, const js *params) {
+    char *equals = strchr(condition, '=');
+    if (equals == NULL)
+        return false;
+    *equals = '\0';
+    const js *value = js_get(params, condition);
+    char number[32];
+    snprintf(number, sizeof number, "%lld", (long long)js_int(value, INT64_MIN));
+    return strcmp(js_string(value, number), equals + 1) == 0;
+}
+
+/* "idle_us=50|idle_us=1000&source=timer": one of the alternatives, all conditions of it. */
 static bool only_applies(const char *only, const js *params) {
     if (only == NULL)
         return true;
@@ -36,14 +48,12 @@ static bool only_applies(const char *only, const js *params) {
     strings_split(&alternatives, only, '|');
     bool applies = false;
     for (size_t i = 0; i < alternatives.count && !applies; i++) {
-        char *equals = strchr(alternatives.items[i], '=');
-        if (equals == NULL)
-            continue;
-        *equals = '\0';
-        const js *value = js_get(params, alternatives.items[i]);
-        char number[32];
-        snprintf(number, sizeof number, "%lld", (long long)js_int(value, INT64_MIN));
-        applies = strcmp(js_string(value, number), equals + 1) == 0;
+        struct strings all = {0};
+        strings_split(&all, alternatives.items[i], '&');
+        applies = all.count > 0;
+        for (size_t k = 0; k < all.count; k++)
+            applies = condition_holds(all.items[k], params) && applies;
+        strings_free(&all);
     }
     strings_free(&alternatives);
     return applies;
