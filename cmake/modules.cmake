@@ -18,7 +18,7 @@ function(gpuvet_module name)
   gpuvet_library(gv_${name} SOURCES ${sources} LIBRARIES ${ARGN})
 endfunction()
 
-gpuvet_module(base gv_ext_jansson gv_ext_md m)
+gpuvet_module(base gv_ext_jansson gv_ext_yaml gv_ext_md m)
 add_dependencies(gv_base gpuvet_build_id)
 target_include_directories(gv_base PRIVATE ${PROJECT_BINARY_DIR}/generated)
 

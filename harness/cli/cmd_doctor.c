@@ -108,6 +108,7 @@ static int judge(const struct doctor_values *v) {
         enum severity worst = findings_worst(&findings);
         status = worst == SEVERITY_FAIL || (worst == SEVERITY_WARN && v->strict) ? 1 : 0;
         findings_free(&findings);
+        scene_free(&scene);
     } else {
         log_error(&err);
     }

@@ -18,6 +18,11 @@ void scene_make(const struct source *source, const struct facts *facts, const st
     out->container = is_container(source, facts);
     const char *container = facts->kernel.container.value;
     out->manager = source->manager != NULL ? source->manager : container != NULL ? container : "";
+    containers_read(source, &out->containers);
+}
+
+void scene_free(struct scene *scene) {
+    containers_free(&scene->containers);
 }
 
 enum probe_state scene_probe(const struct scene *scene, const char *name, int *code) {

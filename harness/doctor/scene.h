@@ -6,6 +6,7 @@
 #define GPUVET_DOCTOR_SCENE_H
 
 #include "base/json.h"
+#include "system/containers.h"
 #include "system/device_nodes.h"
 #include "system/facts.h"
 
@@ -16,14 +17,17 @@ struct scene {
     const struct facts *facts;
     const js *probes; /* an object, never NULL */
     const struct device_nodes *nodes;
-    const js *baseline;  /* flat environment of the saved baseline (chrdev.NAME …); NULL: none */
-    bool container;      /* seen from the inside of a container */
-    const char *manager; /* "lxc", "docker", "podman", "kubernetes", "none"; "" unknown */
+    const js *baseline; /* flat environment of the saved baseline (chrdev.NAME …); NULL: none */
+    bool container;     /* seen from the inside of a container */
+    struct container_list containers; /* configurations on this host; owned */
+    const char *manager;              /* "lxc", "docker", "podman", "kubernetes", "none"; "" unknown */
 };
 
-/* Reads what is not given: everything in `scene` is borrowed from the arguments. `baseline` may be NULL. */
+/* Borrows its arguments and reads the rest through `source`. `baseline` may be NULL. Release with scene_free.
+ */
 void scene_make(const struct source *source, const struct facts *facts, const struct device_nodes *nodes,
                 const js *baseline, struct scene *out);
+void scene_free(struct scene *scene);
 
 /* Code that a probe answered ("cuInit", "nvmlInit"); -1: not asked. A hang or a death is told apart. */
 enum probe_state { PROBE_UNKNOWN, PROBE_ANSWERED, PROBE_TIMEOUT, PROBE_DIED };

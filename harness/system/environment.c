@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The flat projection of struct facts: one dotted key a fact. What is not there has no key; what could not be
  * seen says why in the value's place. */
+#include "base/text.h"
 #include "system/facts_read.h"
 
 #include <stdio.h>
@@ -131,6 +132,8 @@ static void project_software(const struct facts *f, js *stable) {
         put_settings(stable, key, &f->modules[i].parameters);
     }
     for (size_t i = 0; i < f->n_chrdevs; i++) {
+        if (!text_starts(f->chrdevs[i].name, "nvidia"))
+            continue;
         snprintf(key, sizeof key, "chrdev.%s", f->chrdevs[i].name);
         js_set_int(stable, key, f->chrdevs[i].major);
     }

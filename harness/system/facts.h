@@ -108,6 +108,7 @@ struct pci_facts {
     struct fact acs, aspm;           /* in words: "SrcValid+ReqRedir", "off", "none" (no capability) */
 };
 
+/* A line of /proc/devices, character devices only. */
 struct chrdev {
     char *name;
     int major;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_MODULES = 48, MAX_CHRDEVS = 64 };
+enum { MAX_MODULES = 48, MAX_CHRDEVS = 1024 };
 
 /* Modules of the GPU by name, and those whose parameters a tuning sets. */
 static bool matters(const char *name) {
@@ -123,7 +123,7 @@ void read_chrdevs(const struct source *source, struct facts *out) {
             continue;
         *space = '\0';
         const char *name = text_trim(space + 1);
-        if (!text_starts(name, "nvidia") || !text_to_int(line, &major) || major < 0 || major > 4095)
+        if (!text_to_int(line, &major) || major < 0 || major > 4095)
             continue;
         out->chrdevs[out->n_chrdevs++] = (struct chrdev){text_printable(name), (int)major};
     }

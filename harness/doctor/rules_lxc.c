@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* LXC containers on this host, before they are started: does their configuration let CUDA in? Majors of
+ * nvidia-uvm and nvidia-caps are given out anew at each boot, so a number in a file goes stale with a kernel.
+ */
+#include "doctor/doctor.h"
+#include "doctor/majors.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* One thing that a container needs: `name` as /proc/devices has it. */
+struct need {
+    const char *name;
+    const char *node;
+    int major, minor;
+};
+
+static bool wants_gpu(const struct container *c) {
+    for (size_t i = 0; i < c->n_devices; i++)
+        if (text_starts(c->devices[i].host_path, "/dev/nvidia"))
+            return true;
+    for (size_t i = 0; i < c->n_rules; i++)
+        if (c->rules[i].allow && c->rules[i].type == 'c' && c->rules[i].major == MAJOR_NVIDIA)
+            return true;
+    return false;
+}
+
+static const char *separator(const struct container *c) {
+    return c->kind == CONTAINER_PVE ? ":" : " =";
+}
+
+static const char *rule_key(const struct scene *scene) {
+    return majors_cgroup(scene) == 1 ? "lxc.cgroup.devices.allow" : "lxc.cgroup2.devices.allow";
+}
+
+static void place(const struct device_rule *rule, char *out, size_t size) {
+    snprintf(out, size, "%s:%d", rule->file, rule->line);
+}
+
+static void restart_lines(const struct container *c, struct finding *f) {
+    if (c->kind == CONTAINER_PVE) {
+        finding_remedy(f, "pct stop %s && pct start %s", c->name, c->name);
+        finding_remedy(
+            f,
+            "for good: replace the rules and binds by dev0: /dev/nvidiactl, dev1: /dev/nvidia0, dev2: "
+            "/dev/nvidia-uvm … in %s; Proxmox then makes node and rule with the right number at each "
+            "start",
+            c->file);
+    } else {
+        finding_remedy(f, "lxc-stop -n %s && lxc-start -n %s", c->name, c->name);
+        finding_remedy(
+            f,
+            "for good: an lxc.hook.pre-start that writes the rule from /proc/devices into a file which "
+            "%s includes (lxc.include)",
+            c->file);
+    }
+}
+
+/* What a rule that names the wrong number is. */
+enum wrong {
+    WRONG_NONE,
+    WRONG_KNOWN,
+    WRONG_HEX,
+    WRONG_NOT_DECIMAL,
+    WRONG_FOREIGN,
+    WRONG_STALE,
+    WRONG_OTHER_CGROUP
+};
+
+static bool reads_as_hex(const struct device_rule *rule, int major) {
+    int64_t value = 0;
+    char hex[32];
+    snprintf(hex, sizeof hex, "0x%.20s", rule->major_text);
+    return text_to_int(hex, &value) && value == major;
+}
+
+/* Why this rule may be what was meant for `need`, or WRONG_NONE. */
+static enum wrong judge_rule(const struct scene *scene, const struct device_rule *rule,
+                             const struct need *need) {
+    if (!rule->allow || (rule->type != 'c' && rule->type != '?'))
+        return WRONG_NONE;
+    int cgroup = majors_cgroup(scene);
+    if (rule->major == need->major)
+        return cgroup != 0 && rule->cgroup != cgroup ? WRONG_OTHER_CGROUP : WRONG_NONE;
+    if (rule->major == -2 || strcmp(majors_name(scene, rule->major), "") == 0)
+        if (reads_as_hex(rule, need->major))
+            return WRONG_HEX;
+    if (rule->major == -2 && rule->major_text[0] != '\0')
+        return WRONG_NOT_DECIMAL;
+    if (rule->major < 0 || rule->major == MAJOR_NVIDIA || need->major == MAJOR_NVIDIA)
+        return WRONG_NONE;
+    if (majors_before(scene, need->name) == rule->major)
+        return WRONG_KNOWN;
+    const char *owner = majors_name(scene, rule->major);
+    if (owner[0] == '\0')
+        return WRONG_STALE;
+    return majors_dynamic(rule->major) && !text_starts(owner, "nvidia") && !majors_common(owner)
+               ? WRONG_FOREIGN
+               : WRONG_NONE;
+}
+
+/* The rule that explains best why `need` is not allowed. */
+static enum wrong find_wrong(const struct scene *scene, const struct container *c, const struct need *need,
+                             const struct device_rule **found) {
+    enum wrong best = WRONG_NONE;
+    for (size_t i = 0; i < c->n_rules; i++) {
+        enum wrong one = judge_rule(scene, &c->rules[i], need);
+        if (one != WRONG_NONE && (best == WRONG_NONE || one < best)) {
+            best = one;
+            *found = &c->rules[i];
+        }
+    }
+    return best;
+}
+
+static struct finding *add_wrong(struct findings *out, enum wrong wrong, const struct container *c,
+                                 const struct need *need, const struct device_rule *rule, const char *owner) {
+    switch (wrong) {
+    case WRONG_KNOWN:
+        return finding_add(out, "lxc.major-wrong", SEVERITY_FAIL,
+                           "container %s allows major %d for %s; this kernel gave it %d", c->name,
+                           rule->major, need->name, need->major);
+    case WRONG_HEX:
+        return finding_add(out, "lxc.major-hex", SEVERITY_FAIL,
+                           "container %s allows '%s', which is %d (%s) in hex and no decimal major", c->name,
+                           rule->major_text, need->major, need->name);
+    case WRONG_NOT_DECIMAL:
+        return finding_add(out, "lxc.not-decimal", SEVERITY_FAIL,
+                           "container %s allows '%s', which is no decimal major; %s is %d", c->name,
+                           rule->major_text, need->name, need->major);
+    case WRONG_FOREIGN:
+        return finding_add(out, "lxc.major-foreign", SEVERITY_FAIL,
+                           "container %s allows major %d, which is %s now, and not %s (%d)", c->name,
+                           rule->major, owner, need->name, need->major);
+    case WRONG_OTHER_CGROUP:
+        return finding_add(out, "lxc.other-cgroup", SEVERITY_FAIL,
+                           "container %s allows %s by %s, which this host's cgroup v%d ignores", c->name,
+                           need->name, rule->key, rule->cgroup == 1 ? 2 : 1);
+    case WRONG_STALE:
+    case WRONG_NONE:
+        break;
+    }
+    return finding_add(out, "lxc.rule-missing", SEVERITY_FAIL,
+                       "container %s has no rule for %s (major %d): cuInit will fail in it", c->name,
+                       need->name, need->major);
+}
+
+static void explain(const struct scene *scene, struct findings *out, const struct container *c,
+                    const struct need *need) {
+    const struct device_rule *rule = NULL;
+    enum wrong wrong = find_wrong(scene, c, need, &rule);
+    const char *owner = rule != NULL ? majors_name(scene, rule->major) : "";
+    struct finding *f = add_wrong(out, wrong, c, need, rule, owner);
+    const char *file = rule != NULL ? rule->file : c->file;
+    bool replaces =
+        wrong == WRONG_KNOWN || wrong == WRONG_HEX || wrong == WRONG_NOT_DECIMAL || wrong == WRONG_FOREIGN;
+    char where[512];
+    finding_evidence(f, "/proc/devices", "%d %s", need->major, need->name);
+    if (rule != NULL) {
+        place(rule, where, sizeof where);
+        finding_evidence(f, where, "%s%s %s", rule->key, separator(c), rule->text);
+        if (wrong == WRONG_STALE)
+            finding_cause(
+                f,
+                "no driver owns major %d now, so that the rule in line %d is most likely the one that "
+                "meant %s before; the rule for %d is missing",
+                rule->major, rule->line, need->name, need->major);
+        if (wrong == WRONG_FOREIGN)
+            finding_cause(
+                f, "the number was given to another driver: the container may open %s and may not open %s",
+                owner, need->name);
+    } else {
+        finding_evidence(f, c->file, "no line allows c %d:%d", need->major, need->minor);
+    }
+    if (replaces) {
+        finding_remedy(f, "%s line %d, now:  %s%s %s", file, rule->line, rule->key, separator(c), rule->text);
+        finding_remedy(f, "%s line %d, then: %s%s c %d:* rwm", file, rule->line, rule_key(scene),
+                       separator(c), need->major);
+    } else {
+        finding_remedy(f, "add to %s: %s%s c %d:* rwm", file, rule_key(scene), separator(c), need->major);
+    }
+    restart_lines(c, f);
+}
+
+/* A rule for a number that nobody owns, beside one that is right: harmless. */
+static void note_dead_rules(const struct scene *scene, struct findings *out, const struct container *c) {
+    for (size_t i = 0; i < c->n_rules; i++) {
+        const struct device_rule *rule = &c->rules[i];
+        if (!rule->allow || rule->type != 'c' || !majors_dynamic(rule->major) ||
+            majors_name(scene, rule->major)[0] != '\0')
+            continue;
+        char where[512];
+        struct finding *f = finding_add(out, "lxc.rule-dead", SEVERITY_INFO,
+                                        "container %s allows major %d, which no driver owns: a dead rule",
+                                        c->name, rule->major);
+        place(rule, where, sizeof where);
+        finding_evidence(f, where, "%s%s %s", rule->key, separator(c), rule->text);
+    }
+}
+
+static void check_needs(const struct scene *scene, struct findings *out, const struct container *c) {
+    int cgroup = majors_cgroup(scene);
+    struct need needs[] = {
+        {"nvidia", "/dev/nvidiactl", majors_current(scene, "nvidia"), 255},
+        {"nvidia-uvm", "/dev/nvidia-uvm", majors_current(scene, "nvidia-uvm"), 0},
+    };
+    bool good = true;
+    for (size_t i = 0; i < sizeof needs / sizeof *needs; i++) {
+        const struct device_entry *entry = container_device(c, needs[i].node);
+        bool made = entry != NULL && entry->by_manager;
+        if (needs[i].major < 0 || made || container_allows(c, cgroup, needs[i].major, needs[i].minor))
+            continue;
+        good = false;
+        explain(scene, out, c, &needs[i]);
+    }
+    if (good)
+        note_dead_rules(scene, out, c);
+}
+
+/* A node that goes in must be there when the container starts. */
+static void check_nodes(const struct scene *scene, struct findings *out, const struct container *c) {
+    for (size_t i = 0; scene->nodes->known && i < c->n_devices; i++) {
+        const struct device_entry *entry = &c->devices[i];
+        bool uvm = strcmp(entry->host_path, "/dev/nvidia-uvm") == 0;
+        bool gpu = text_starts(entry->host_path, "/dev/nvidia") && entry->host_path[11] >= '0' &&
+                   entry->host_path[11] <= '9';
+        if ((!uvm && !gpu) || device_nodes_find(scene->nodes, entry->host_path) != NULL)
+            continue;
+        char where[512];
+        snprintf(where, sizeof where, "%s:%d", entry->file, entry->line);
+        struct finding *f = finding_add(out, "lxc.node-missing", SEVERITY_FAIL,
+                                        "container %s takes %s, which is not there when it starts", c->name,
+                                        entry->host_path);
+        finding_evidence(f, where, "%s", entry->text);
+        finding_evidence(f, entry->host_path, "no such node on the host");
+        if (entry->creates_file)
+            finding_cause(
+                f, "create=file then leaves a regular file in its place, on which CUDA fails with 999");
+        if (uvm)
+            finding_remedy(
+                f, "modprobe nvidia_uvm && nvidia-modprobe -u -c 0   (on the host, before the container)");
+        else
+            finding_remedy(f, "nvidia-modprobe -c %s   (on the host, before the container)",
+                           entry->host_path + 11);
+        finding_remedy(f, "for good: a oneshot unit with that line, After=systemd-modules-load.service, "
+                          "Before=pve-guests.service lxc.service docker.service");
+    }
+}
+
+/* The index that nvidia-smi shows is the order of PCI addresses; the node's number is the driver's. */
+static void check_map(const struct scene *scene, struct findings *out, const struct container *c) {
+    for (size_t i = 0; i < c->n_devices; i++) {
+        char bdf[16];
+        int minor = -1;
+        const char *path = c->devices[i].host_path;
+        if (sscanf(path, "/dev/nvidia%d", &minor) != 1 || !majors_gpu_of_minor(scene, minor, bdf))
+            continue;
+        int index = majors_index_of_gpu(scene, bdf);
+        if (index < 0 || index == minor)
+            continue;
+        struct finding *f =
+            finding_add(out, "lxc.node-map", SEVERITY_INFO,
+                        "container %s takes %s, which is the GPU at %s (GPU %d in nvidia-smi)", c->name, path,
+                        bdf, index);
+        finding_evidence(f, c->file, "%s", c->devices[i].text);
+    }
+}
+
+static void check_lxc(const struct scene *scene, struct findings *out) {
+    for (size_t i = 0; i < scene->containers.count; i++) {
+        const struct container *c = &scene->containers.items[i];
+        if ((c->kind != CONTAINER_PVE && c->kind != CONTAINER_LXC) || !wants_gpu(c))
+            continue;
+        check_needs(scene, out, c);
+        check_nodes(scene, out, c);
+        check_map(scene, out, c);
+    }
+}
+
+#define NEEDS "/etc/pve/lxc/*.conf or /var/lib/lxc/*/config, /proc/devices"
+#define MATRIX                                                                                               \
+    "measured: a container whose configuration allows another number than the kernel's answers cuInit 999"
+
+static const struct rule rules[] = {
+    {.id = "lxc.major-wrong",
+     .area = AREA_CUDA,
+     .severity = SEVERITY_FAIL,
+     .title = "a container allows the number that a device had before",
+     .needs = NEEDS ", and a baseline or earlier capture that knows the old number",
+     .cause =
+         "majors of nvidia-uvm and nvidia-caps are given out at each boot; the device cgroup then denies the "
+         "new one (EPERM), and cuInit answers 999 while nvidia-smi works",
+     .remedy = "the number in that line; for good, entries for which the manager makes rules at each start",
+     .source = MATRIX,
+     .check = check_lxc},
+    {.id = "lxc.rule-missing",
+     .area = AREA_CUDA,
+     .severity = SEVERITY_FAIL,
+     .title = "a container that takes a GPU does not allow a device that CUDA needs",
+     .needs = NEEDS,
+     .cause =
+         "the device cgroup denies what no rule allows (EPERM); without nvidia-uvm cuInit answers 999 while "
+         "nvidia-smi works",
+     .remedy = "the missing line; for good, entries for which the manager makes rules at each start",
+     .source = MATRIX},
+    {.id = "lxc.major-hex",
+     .area = AREA_CUDA,
+     .severity = SEVERITY_FAIL,
+     .title = "a container's rule has a major in hex",
+     .needs = NEEDS,
+     .cause = "stat -c %t prints majors in hex, device rules are decimal",
+     .remedy = "the decimal number",
+     .source = "public thread: a recipe that read the major with stat -c %t"},
+    {.id = "lxc.not-decimal",
+     .area = AREA_CUDA,
+     .severity = SEVERITY_FAIL,
+     .title = "a container's rule has no decimal major",
+     .needs = NEEDS,
+     .cause = "device rules take decimal numbers or *",
+     .remedy = "the decimal number",
+     .source = "lxc.container.conf(5)"},
+    {.id = "lxc.major-foreign",
+     .area = AREA_CUDA,
+     .severity = SEVERITY_FAIL,
+     .title = "a container allows a number that belongs to another driver now",
+     .needs = NEEDS,
+     .cause = "the number was given to another driver at this boot",
+     .remedy = "the right number; the old one lets the container at a device that it was not meant to have",
+     .source = "made from the fault matrix: a stale number can be given out again"},
+    {.id = "lxc.other-cgroup",
+     .area = AREA_CUDA,
+     .severity = SEVERITY_FAIL,
+     .title = "a container's rule is for the other cgroup version",
+     .needs = NEEDS ", /proc/self/mountinfo",
+     .cause = "lxc.cgroup.devices is for cgroup v1, lxc.cgroup2.devices for v2; the other one is ignored",
+     .remedy = "the other key",
+     .source = "lxc.container.conf(5)"},
+    {.id = "lxc.node-missing",
+     .area = AREA_CUDA,
+     .severity = SEVERITY_FAIL,
+     .title = "a container takes a device node that the host does not have",
+     .needs = NEEDS ", dev.tsv or /dev",
+     .cause =
+         "nodes other than nvidiactl and nvidia0 are made when somebody asks for them; an optional bind is then "
+         "left out without a word",
+     .remedy = "make the nodes at boot, before containers start",
+     .source = "public threads: containers that start before nvidia-uvm exists"},
+    {.id = "lxc.rule-dead",
+     .area = AREA_CUDA,
+     .severity = SEVERITY_INFO,
+     .title = "a container's rule names a number that no driver owns",
+     .needs = NEEDS,
+     .cause = "left over from another kernel; harmless beside a right rule",
+     .remedy = "it can go",
+     .source = MATRIX},
+    {.id = "lxc.node-map",
+     .area = AREA_CUDA,
+     .severity = SEVERITY_INFO,
+     .title = "the number of a node is not the GPU's index",
+     .needs = NEEDS ", /proc/driver/nvidia/gpus/*/information",
+     .cause = "nvidia-smi counts in PCI order, /dev/nvidiaN is the driver's minor",
+     .remedy = "choose the node by its PCI address",
+     .source = "the NVIDIA container project's page on GPU isolation"},
+    {0},
+};
+
+const struct rule_family family_lxc = {"lxc", rules};

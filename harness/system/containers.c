@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finding the configurations, and asking what they allow. The parsers are in containers_lxc.c, _cdi.c,
+ * _unit.c. */
+#include "system/containers.h"
+
+#include "base/mem.h"
+#include "system/look.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_CONTAINERS = 4096 };
+
+static struct container *add(struct container_list *list, enum container_kind kind, const char *name,
+                             const char *file) {
+    list->items = mem_grow(list->items, list->count, &list->capacity, sizeof *list->items);
+    struct container *container = &list->items[list->count++];
+    *container =
+        (struct container){.kind = kind, .name = mem_copy_string(name), .file = mem_copy_string(file)};
+    return container;
+}
+
+/* `name` without `suffix`. */
+static char *stem(const char *name, const char *suffix) {
+    return mem_copy_bytes(name, strlen(name) - strlen(suffix));
+}
+
+static void read_lxc(const struct source *source, enum container_kind kind, const char *name,
+                     const char *file, struct container_list *out) {
+    struct text text = {0};
+    if (out->count < MAX_CONTAINERS && look_bytes(source, file, LOOK_LARGE, &text)) {
+        struct container *container = add(out, kind, name, file);
+        container->denies_first = kind == CONTAINER_PVE; /* its defaults begin with devices.deny: a */
+        container_parse_lxc(source, file, text_string(&text), container);
+    }
+    text_free(&text);
+}
+
+static void read_pve(const struct source *source, struct container_list *out) {
+    struct strings names = {0};
+    look_list(source, "/etc/pve/lxc", &names);
+    for (size_t i = 0; i < names.count; i++)
+        if (text_ends(names.items[i], ".conf")) {
+            struct text file = {0};
+            char *name = stem(names.items[i], ".conf");
+            text_addf(&file, "/etc/pve/lxc/%s", names.items[i]);
+            read_lxc(source, CONTAINER_PVE, name, text_string(&file), out);
+            text_free(&file);
+            free(name);
+        }
+    strings_free(&names);
+}
+
+/* Proxmox writes /var/lib/lxc/129/config itself at each start, from /etc/pve/lxc/129.conf. */
+static void read_plain(const struct source *source, struct container_list *out) {
+    struct strings names = {0};
+    look_list(source, "/var/lib/lxc", &names);
+    for (size_t i = 0; i < names.count; i++) {
+        struct text file = {0};
+        text_addf(&file, "/etc/pve/lxc/%s.conf", names.items[i]);
+        bool made = look_exists(source, text_string(&file));
+        text_clear(&file);
+        text_addf(&file, "/var/lib/lxc/%s/config", names.items[i]);
+        if (!made)
+            read_lxc(source, CONTAINER_LXC, names.items[i], text_string(&file), out);
+        text_free(&file);
+    }
+    strings_free(&names);
+}
+
+static void read_cdi(const struct source *source, const char *folder, struct container_list *out) {
+    struct strings names = {0};
+    look_list(source, folder, &names);
+    for (size_t i = 0; i < names.count && out->count < MAX_CONTAINERS; i++) {
+        const char *name = names.items[i];
+        struct text file = {0};
+        struct text text = {0};
+        text_addf(&file, "%s/%s", folder, name);
+        bool wanted = text_ends(name, ".yaml") || text_ends(name, ".yml") || text_ends(name, ".json");
+        if (wanted && look_bytes(source, text_string(&file), LOOK_LARGE, &text))
+            container_parse_cdi(text_string(&file), text_string(&text), text.length,
+                                add(out, CONTAINER_CDI, name, text_string(&file)));
+        text_free(&text);
+        text_free(&file);
+    }
+    strings_free(&names);
+}
+
+static const char *const unit_folders[] = {"/etc/systemd/system", "/run/systemd/system",
+                                           "/usr/lib/systemd/system"};
+enum { N_UNIT_FOLDERS = sizeof unit_folders / sizeof *unit_folders };
+
+static void parse_unit_file(const struct source *source, const char *file, struct container *out) {
+    struct text text = {0};
+    if (look_bytes(source, file, LOOK_LARGE, &text))
+        container_parse_unit(file, text_string(&text), out);
+    text_free(&text);
+}
+
+/* NAME.service.d/…conf of every folder. */
+static void read_drop_ins(const struct source *source, const char *name, struct container *out) {
+    for (int f = 0; f < N_UNIT_FOLDERS; f++) {
+        struct strings names = {0};
+        struct text folder = {0};
+        text_addf(&folder, "%s/%s.d", unit_folders[f], name);
+        look_list(source, text_string(&folder), &names);
+        for (size_t i = 0; i < names.count; i++) {
+            struct text file = {0};
+            text_addf(&file, "%s/%s", text_string(&folder), names.items[i]);
+            if (text_ends(names.items[i], ".conf"))
+                parse_unit_file(source, text_string(&file), out);
+            text_free(&file);
+        }
+        text_free(&folder);
+        strings_free(&names);
+    }
+}
+
+static bool wants_gpu(const struct container *unit) {
+    for (size_t i = 0; i < unit->n_devices; i++)
+        if (text_starts(unit->devices[i].host_path, "/dev/nvidia"))
+            return true;
+    for (size_t i = 0; i < unit->n_rules; i++)
+        if (unit->rules[i].class_name != NULL && text_starts(unit->rules[i].class_name, "nvidia"))
+            return true;
+    return false;
+}
+
+static void free_container(struct container *c) {
+    for (size_t i = 0; i < c->n_rules; i++) {
+        free(c->rules[i].file);
+        free(c->rules[i].key);
+        free(c->rules[i].text);
+        free(c->rules[i].major_text);
+        free(c->rules[i].class_name);
+    }
+    for (size_t i = 0; i < c->n_devices; i++) {
+        free(c->devices[i].file);
+        free(c->devices[i].text);
+        free(c->devices[i].host_path);
+    }
+    for (size_t i = 0; i < c->n_mounts; i++)
+        free(c->mounts[i].host_path);
+    free(c->rules);
+    free(c->devices);
+    free(c->mounts);
+    free(c->name);
+    free(c->file);
+    free(c->problem);
+    strings_free(&c->comments);
+}
+
+static bool known_unit(const struct container_list *list, const char *name) {
+    for (size_t i = 0; i < list->count; i++)
+        if (list->items[i].kind == CONTAINER_UNIT && strcmp(list->items[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Units that say something about a GPU's devices; the same name in an earlier folder wins, as systemd has it.
+ */
+static void read_units(const struct source *source, struct container_list *out) {
+    for (int f = 0; f < N_UNIT_FOLDERS; f++) {
+        struct strings names = {0};
+        look_list(source, unit_folders[f], &names);
+        for (size_t i = 0; i < names.count && out->count < MAX_CONTAINERS; i++) {
+            const char *name = names.items[i];
+            struct text file = {0};
+            if (!text_ends(name, ".service") || known_unit(out, name))
+                continue;
+            text_addf(&file, "%s/%s", unit_folders[f], name);
+            struct container *unit = add(out, CONTAINER_UNIT, name, text_string(&file));
+            parse_unit_file(source, text_string(&file), unit);
+            read_drop_ins(source, name, unit);
+            if (!wants_gpu(unit)) {
+                free_container(unit);
+                out->count--;
+            }
+            text_free(&file);
+        }
+        strings_free(&names);
+    }
+}
+
+void containers_read(const struct source *source, struct container_list *out) {
+    *out = (struct container_list){0};
+    read_pve(source, out);
+    read_plain(source, out);
+    read_cdi(source, "/etc/cdi", out);
+    read_cdi(source, "/var/run/cdi", out);
+    read_units(source, out);
+}
+
+void containers_free(struct container_list *list) {
+    for (size_t i = 0; i < list->count; i++)
+        free_container(&list->items[i]);
+    free(list->items);
+    *list = (struct container_list){0};
+}
+
+static bool rule_covers(const struct device_rule *rule, int major, int minor) {
+    if (rule->type == 'a')
+        return true;
+    return rule->type == 'c' && (rule->major == -1 || rule->major == major) &&
+           (rule->minor == -1 || rule->minor == minor);
+}
+
+bool container_allows(const struct container *container, int cgroup, int major, int minor) {
+    bool allowed = !container->denies_first;
+    for (size_t i = 0; i < container->n_rules; i++) {
+        const struct device_rule *rule = &container->rules[i];
+        bool counts = cgroup == 0 || rule->cgroup == cgroup;
+        if (counts && (rule->use || rule->type == 'a') && rule_covers(rule, major, minor))
+            allowed = rule->allow;
+    }
+    return allowed;
+}
+
+const struct device_entry *container_device(const struct container *container, const char *host_path) {
+    for (size_t i = 0; i < container->n_devices; i++)
+        if (strcmp(container->devices[i].host_path, host_path) == 0)
+            return &container->devices[i];
+    return NULL;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* For the parsers of containers_*.c only. */
+#ifndef GPUVET_SYSTEM_CONTAINERS_PARTS_H
+#define GPUVET_SYSTEM_CONTAINERS_PARTS_H
+
+#include "system/containers.h"
+
+/* Both copy their texts; what is added has no numbers yet. Valid until the next is added. */
+struct device_rule *container_add_rule(struct container *out, const char *file, int line, const char *key,
+                                       const char *text);
+struct device_entry *container_add_device(struct container *out, const char *file, int line, const char *text,
+                                          const char *host_path);
+
+#endif
