@@ -8,6 +8,8 @@
 # stands in .deps/nvcc: a path, or nothing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# pip and apt answer an interrupt with a status of their own, which would be taken for a failure.
+trap 'exit 130' INT
 
 # PACKAGE is needed as the distribution makes it; COMMAND:PACKAGE only if there is no such command, wherever from.
 build_packages=(
