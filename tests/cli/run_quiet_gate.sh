@@ -1,0 +1,122 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The quiet gate against what really disturbs: a process on a GPU (a made-up NVML tells of a real process), a loaded
+# CPU, a cgroup held back by its quota. Each is refused by name, or measured with a flag and the same name.
+. "$GPUVET_SOURCE/tests/cli/lib.sh"
+fakes=$GPUVET_BUILD/tests/fakes/libnvml.so
+[ -r "$fakes" ] || fail "no made-up NVML in $fakes"
+pids=()
+groups=()
+undo() {
+    for p in "${pids[@]}"; do kill -KILL "$p" 2>/dev/null; wait "$p" 2>/dev/null; done
+    for g in "${groups[@]}"; do rmdir "$g" 2>/dev/null || { sleep 0.5; rmdir "$g"; }; done
+}
+trap undo EXIT
+
+# cgroup_of CONTROLLER: where a group of it can be made here; "" nowhere.
+cgroup_of() {
+    local mount path
+    mount=$(awk -v c="$1" '{ for (i = 7; i < NF; i++) if ($i == "-") break
+                             n = split($NF, o, ","); if ($(i + 1) == "cgroup") for (k = 1; k <= n; k++)
+                             if (o[k] == c) { print $5; exit } }' /proc/self/mountinfo)
+    path=$(awk -F: -v c="$1" '{ n = split($2, o, ","); for (k = 1; k <= n; k++) if (o[k] == c) print $3 }' /proc/self/cgroup)
+    [ -n "$mount" ] && [ -w "$mount$path" ] && echo "$mount${path%/}"
+}
+
+refused() { # WORDS… in the one line
+    expect 2 "$GPUVET" run --no-baseline --wait-quiet 0 "${case_args[@]}"
+    [ "$(grep -c "^gpuvet: the node is not quiet: " err)" = 1 ] || fail "not one line that says why"
+    has err "--allow-busy"
+    for words in "$@"; do has err "$words"; done
+    grep -q '"type":"footer".*"outcome":"failed"' "$(last_run)" || fail "refused without a footer"
+}
+flagged() { # WORDS… beside the flag of every record that holds a figure
+    "$GPUVET" run --no-baseline --allow-busy --rounds 1 "${case_args[@]}" >out 2>err
+    grep '"type":"record"' "$(last_run)" | grep '"outcome":"ok"' >records
+    [ -s records ] || fail "no record"
+    [ "$(grep -c '"flags":\[[^]]*"busy"' records)" = "$(wc -l <records)" ] || fail "a record without the flag busy"
+    for words in "$@"; do has records "$words"; done
+}
+
+# ---- a process on a GPU ----
+cp "$(command -v sleep)" ./trainer
+./trainer 600 &
+trainer=$!
+pids+=("$trainer")
+export GPUVET_NVML=$fakes GPUVET_FAKE_NVML=$PWD/nvml
+printf 'count 1\nprocesses 1\npid %d\n' "$trainer" >nvml
+case_args=(--case memory.copy --case null --profile quick)
+refused "GPU 0 is used by PID $trainer (trainer)"
+flagged "GPU 0 is used by PID $trainer (trainer)"
+# The container that it is in, where a group can be made to look like one.
+group=$(cgroup_of pids)
+if [ -n "$group" ] && mkdir -p "$group/docker" 2>/dev/null; then
+    groups=("$group/docker/0123456789abcdef0123456789abcdef" "$group/docker")
+    mkdir "${groups[0]}" && echo "$trainer" >"${groups[0]}/cgroup.procs" || fail "cannot move a process to ${groups[0]}"
+    refused "GPU 0 is used by PID $trainer (trainer, docker container 0123456789ab)"
+    echo "$trainer" >"$group/cgroup.procs"
+else
+    echo "not tried: a container's name (no cgroup can be made here)"
+fi
+kill "$trainer"
+# A GPU that is busy by its figures alone, as a process of another PID namespace shows.
+printf 'count 1\n' >nvml # this one says 7 %
+refused "GPU 0 is 7 % busy"
+unset GPUVET_NVML GPUVET_FAKE_NVML
+
+# ---- a loaded CPU ----
+case_args=(--case null)
+cp "$(command -v bash)" ./burner
+# Where others load the machine already, the process with the most need not be one of ours.
+"$GPUVET" run --no-baseline --wait-quiet 0 --rounds 1 "${case_args[@]}" >out 2>err && alone=1 || alone=0
+for _ in $(seq "$(nproc)"); do
+    ./burner -c 'while :; do :; done' &
+    pids+=("$!")
+    burners+=("$!")
+done
+refused "others use " "most by PID " "of a CPU"
+if [ "$alone" = 1 ]; then
+    has err "(burner"
+    named=$(sed -n 's/.*most by PID \([0-9]*\).*/\1/p' err)
+    case " ${burners[*]} " in *" $named "*) ;; *) fail "PID $named is none of ${burners[*]}" ;; esac
+else
+    echo "not tried: that the loading process itself is named (others load this machine now)"
+fi
+flagged "most by PID "
+kill -KILL "${burners[@]}"
+wait "${burners[@]}" 2>/dev/null
+
+# ---- a cgroup held back by its quota ----
+throttled() { # GROUP
+    ./burner -c 'while :; do :; done' &
+    pids+=("$!")
+    echo "$!" >"$1/cgroup.procs" || fail "cannot move a process to $1"
+    # In the group itself, and in one below it, whose own quota is none.
+    for place in "$1" "$1/below"; do
+        (
+            echo "$BASHPID" >"$place/cgroup.procs" || exit 1
+            refused "the CPU quota of cgroup " "gpuvet-test-$$ (" " is throttling it"
+            flagged "is throttling it"
+        ) || exit 1
+    done
+    kill -KILL "${pids[-1]}"
+    wait "${pids[-1]}" 2>/dev/null
+}
+v1=$(cgroup_of cpu)
+v2=$(awk '$0 ~ / - cgroup2 / { print $5; exit }' /proc/self/mountinfo)
+if [ -n "$v1" ] && mkdir "$v1/gpuvet-test-$$" 2>/dev/null; then
+    groups+=("$v1/gpuvet-test-$$/below" "$v1/gpuvet-test-$$")
+    mkdir "$v1/gpuvet-test-$$/below"
+    echo 20000 >"$v1/gpuvet-test-$$/cpu.cfs_period_us"
+    echo 8000 >"$v1/gpuvet-test-$$/cpu.cfs_quota_us" || fail "cpu.cfs_quota_us cannot be set"
+    throttled "$v1/gpuvet-test-$$"
+elif [ -n "$v2" ] && grep -qw cpu "$v2/cgroup.controllers" && echo +cpu >"$v2/cgroup.subtree_control" 2>/dev/null &&
+    mkdir "$v2/gpuvet-test-$$" 2>/dev/null; then
+    groups+=("$v2/gpuvet-test-$$/below" "$v2/gpuvet-test-$$")
+    mkdir "$v2/gpuvet-test-$$/below"
+    echo "8000 20000" >"$v2/gpuvet-test-$$/cpu.max" || fail "cpu.max cannot be set"
+    throttled "$v2/gpuvet-test-$$"
+else
+    echo "not tried: a quota (no cgroup with the cpu controller can be made here; tests/unit/system has captured ones)"
+fi
+exit 0
