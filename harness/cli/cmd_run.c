@@ -320,7 +320,10 @@ static bool measure(struct job *job, struct error *err) {
         .effects = &v->effects,
         .cuda_broken = p->cuda.asked && !p->cuda.good && !v->simulate ? p->cuda.reason : NULL,
     };
-    bool good = run_writer_add(writer, header, true, err) && coordinator_run(&job->coordinator, err);
+    bool good = run_writer_add(writer, header, true, err);
+    if (!good)
+        unlink(job->path); /* without its header it is no run */
+    good = good && coordinator_run(&job->coordinator, err);
     js_free(header);
     if (!v->simulate)
         quiet_close(&gate);

@@ -45,7 +45,8 @@ bool baseline_exists(const char *results, const char *name) {
     if (!baseline_name_is_good(name))
         return false;
     char *path = baseline_path(results, name, NULL);
-    bool there = lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
+    /* What hides behind a folder without permission may be there: reading it says what is the matter. */
+    bool there = lstat(path, &st) == 0 ? S_ISDIR(st.st_mode) : errno == EACCES;
     free(path);
     return there;
 }
@@ -126,9 +127,12 @@ js *baseline_manifest(const char *results, const char *name, struct error *err) 
             manifest = NULL;
         }
     }
-    if (manifest == NULL)
+    /* Removing is no advice for one that merely cannot be read by this user. */
+    if (manifest == NULL && (err->kind == ERROR_DATA || err->native == ENOENT))
         error_context(err, "baseline '%s' is damaged (gpuvet baseline remove %s, then save it again)", name,
                       name);
+    else if (manifest == NULL)
+        error_context(err, "baseline '%s'", name);
     text_free(&bytes);
     free(path);
     return manifest;

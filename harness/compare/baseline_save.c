@@ -21,6 +21,9 @@ char *run_path(const char *results, const char *name) {
     struct stat st;
     if (stat(name, &st) == 0)
         return mem_copy_string(name);
+    /* A path that cannot be followed is no unknown name: opening it says what is the matter. */
+    if (strchr(name, '/') != NULL && errno != ENOENT && errno != ENOTDIR)
+        return mem_copy_string(name);
     if (results == NULL || strchr(name, '/') != NULL || name[0] == '\0')
         return NULL;
     struct text t = {0};
@@ -235,25 +238,36 @@ static void sync_folder(const char *path) {
     close(fd);
 }
 
-/* Puts the finished folder in its place; an old one is moved aside first, and back should that fail. */
+/* The old one is moved aside and, should the new one not get its place, back. */
+static bool replace_by_two_moves(const char *made, const char *place, const char *aside, struct error *err) {
+    if (rename(place, aside) != 0)
+        return FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot move %s aside: %s", place, strerror(errno));
+    if (rename(made, place) == 0)
+        return true;
+    FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot rename %s to %s: %s", made, place, strerror(errno));
+    return rename(aside, place) == 0 ? false : error_context(err, "the old baseline is now %s", aside);
+}
+
+/* Puts the finished folder in its place. It and an old one change places in one step, so that a kill leaves
+ * one of the two under the name; what cannot do that (NFS) takes two moves. */
 static bool put_in_place(const struct saving *s, const char *made, const char *aside, struct error *err) {
     char *place = baseline_path(s->results, s->name, NULL);
-    bool had = baseline_exists(s->results, s->name);
-    bool good = true;
-    if (had && rename(place, aside) != 0)
-        good = FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot move %s aside: %s", place, strerror(errno));
-    if (good && rename(made, place) != 0) {
-        good =
-            FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot rename %s to %s: %s", made, place, strerror(errno));
-        if (had && rename(aside, place) != 0)
-            error_context(err, "the old baseline is now %s", aside);
-        had = false;
-    }
     char *above = baseline_path(s->results, NULL, NULL);
+    const char *old = NULL;
+    bool good = true;
+    if (!baseline_exists(s->results, s->name)) {
+        good = rename(made, place) == 0 || FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot rename %s to %s: %s",
+                                                       made, place, strerror(errno));
+    } else if (renameat2(AT_FDCWD, made, AT_FDCWD, place, RENAME_EXCHANGE) == 0) {
+        old = made;
+    } else {
+        good = replace_by_two_moves(made, place, aside, err);
+        old = good ? aside : NULL;
+    }
     sync_folder(above);
     free(above);
     free(place);
-    return !good || !had ? good : baseline_remove_folder(aside, err);
+    return old == NULL ? good : baseline_remove_folder(old, err);
 }
 
 static bool write_all(struct saving *s, struct error *err) {
@@ -303,12 +317,24 @@ static bool read_all(struct saving *s, const struct strings *paths, struct error
     return check_alike(s, err) && check_file_names(s, err);
 }
 
+/* Replacing is for baselines: what else somebody put there is not ours to remove. */
+static bool check_place(const char *results, const char *name, struct error *err) {
+    char *path = baseline_path(results, name, NULL);
+    struct stat st;
+    bool good =
+        lstat(path, &st) != 0 || S_ISDIR(st.st_mode) ||
+        FAIL(err, ERROR_USAGE, "%s is in the way and no baseline: remove it, or take another name", path);
+    free(path);
+    return good;
+}
+
 bool baseline_save(const char *results, const char *name, const struct strings *paths, bool force,
                    struct strings *warnings, struct error *err) {
     struct saving s = {.results = results, .name = name, .entries = js_new_array()};
     bool good = baseline_check_name(name, err);
     if (good && !force && baseline_exists(results, name))
         good = FAIL(err, ERROR_USAGE, "there is a baseline '%s' already: --force replaces it", name);
+    good = good && check_place(results, name, err);
     good = good && read_all(&s, paths, err) && write_all(&s, err);
     if (good)
         warn(&s, warnings);

@@ -39,6 +39,18 @@ static void read_holder(int fd, char *out, size_t size) {
     out[strspn(out, "0123456789")] = '\0';
 }
 
+/* Whether all that the file holds is a PID, or nothing: GPUVET_LOCK may have been set to a file that somebody
+ * needs. */
+static bool is_lock_file(int fd) {
+    char text[32];
+    struct stat st;
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size >= (off_t)sizeof text)
+        return false;
+    ssize_t n = pread(fd, text, sizeof text - 1, 0);
+    text[n > 0 ? n : 0] = '\0';
+    return text[strspn(text, "0123456789\n")] == '\0' && strlen(text) == (size_t)(n > 0 ? n : 0);
+}
+
 static void write_holder(const char *path) {
     int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     char pid[32];
@@ -58,6 +70,11 @@ bool lock_take(int *fd, struct error *err) {
     if (*fd < 0)
         return FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot open the lock %s: %s; GPUVET_LOCK names another",
                            path, strerror(errno));
+    if (!is_lock_file(*fd)) {
+        close(*fd);
+        *fd = -1;
+        return FAIL(err, ERROR_USAGE, "%s is no lock file of gpuvet's; GPUVET_LOCK names another", path);
+    }
     if (flock(*fd, LOCK_EX | LOCK_NB) == 0) {
         write_holder(path);
         return true;
