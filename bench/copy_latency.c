@@ -64,7 +64,7 @@ static void add_copies(const struct node *node, const struct gpu_info *gpu, stru
             js_set_string(device->params, "direction", directions[d]);
             device->samples = DEVICE_SAMPLES;
             device->operations = DEVICE_OPERATIONS;
-            device->seconds = 0.06;
+            device->seconds = 0.04;
         }
 }
 
