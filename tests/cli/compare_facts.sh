@@ -40,6 +40,28 @@ has out "pci.0000:01:00.0.numa_node: 0 -> 1"
 lacks out "for the worse"
 worse "the firmware no longer tells the NUMA node: pci.0000:01:00.0.numa_node was 0, is -1" numa_node=-1
 
+# What the records say of each GPU: both are named.
+counted() { # TEXT OPTIONS-BEFORE -- OPTIONS-AFTER
+    local text=$1 before=()
+    shift
+    while [ "$1" != -- ]; do before+=("$1"); shift; done
+    shift
+    make c.jsonl seed=1 "${before[@]}"
+    make b.jsonl seed=2 "$@"
+    expect 1 "$GPUVET" compare c.jsonl b.jsonl
+    has out "changed for the worse (2)"
+    has out "$text"
+    expect 0 "$GPUVET" compare b.jsonl c.jsonl
+    lacks out "for the worse"
+}
+counted "link slower under load: gpu.GPU-11111111-aaaa.link_under_load.gen was 5, is 3" load_gen=5 -- load_gen=3
+counted "link narrower under load: gpu.GPU-22222222-bbbb.link_under_load.width was 16, is 4" load_gen=5 -- load_gen=5 load_width=4
+counted "new PCIe replays: gpu.GPU-11111111-aaaa.replays was 0 in 36 items, is 36 in 36 items" replays=0 -- replays=1
+counted "new PCIe errors (AER, correctable): gpu.GPU-11111111-aaaa.aer.correctable was 0 in 36 items" aer=0 -- aer=2
+make b.jsonl seed=2 replays=1
+expect 0 "$GPUVET" compare a.jsonl b.jsonl
+has out "not known in BEFORE"
+
 # Differences stand beside and change no exit status; a key that needs root is not visible, not different.
 make b.jsonl seed=2 governor=performance
 expect 0 "$GPUVET" compare a.jsonl b.jsonl

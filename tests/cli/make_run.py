@@ -10,6 +10,7 @@ options = {
     "seed": 1, "rounds": 12, "h2d": 1.0, "d2h": 1.0, "build": "b1", "machine": "m1", "boot": "boot1",
     "uuid": "GPU-11111111-aaaa", "version": 1, "simulated": 0, "width": 16, "width_max": 16, "governor": "powersave",
     "root_key": "4", "clocksource": "tsc", "path": "PIX", "end": "complete", "fail": "", "schema": "gpuvet.run/1",
+    "load_gen": 0, "load_width": 16, "replays": -1, "aer": -1,
     "bytes": 536870912, "ecc": "on", "bad_round": 3, "gpus": 2, "started": "", "between": 0.001, "nodes": 2, "numa_node": 0,
 }
 path = sys.argv[1]
@@ -65,6 +66,15 @@ for round_ in range(o["rounds"]):
                   "version": o["version"], "metric": metric, "unit": unit, "better": better, "where": where,
                   "attributes": {"path_class": o["path"]}, "params": params, "limit": 63.0, "limit_raw": 63.0,
                   "flags": []}
+        state = {}
+        if o["load_gen"]:
+            state["link"] = {"gen": o["load_gen"], "width": o["load_width"]}
+        if o["replays"] >= 0:
+            state["replays"] = o["replays"]
+        if o["aer"] >= 0:
+            state["aer"] = {"correctable": o["aer"], "nonfatal": 0, "fatal": 0}
+        if state:
+            record["gpu_state"] = {where["gpu"]: state}
         if o["fail"] == case and round_ == o["bad_round"]:
             record.update(outcome="fail", reason="4 wrong words at offset 4096")
         else:

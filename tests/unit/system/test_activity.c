@@ -111,6 +111,31 @@ static void reads_v1_throttling(void **state) {
     activity_free(&a);
 }
 
+/* A container's quota stands on a group above the process's own, and only there it is counted. */
+static void reads_throttling_of_groups_above(void **state) {
+    (void)state;
+    struct activity a, b;
+    struct activity_report report;
+    put("r/proc/stat", "cpu 1 2 3 4\n");
+    put("r/proc/self/cgroup", "0::/lxc/web/init.scope\n");
+    put("r/sys/fs/cgroup/lxc/web/init.scope/cpu.stat", "usage_usec 5\nnr_throttled 0\nthrottled_usec 0\n");
+    put("r/sys/fs/cgroup/lxc/web/cpu.stat", "usage_usec 9\nnr_throttled 3\nthrottled_usec 40\n");
+    put("r/sys/fs/cgroup/lxc/web/cpu.max", "20000 100000\n");
+    put("r/sys/fs/cgroup/lxc/cpu.stat", "usage_usec 9\n");
+    put("r/sys/fs/cgroup/cpu.stat", "usage_usec 9\nnr_throttled 0\nthrottled_usec 1\n");
+    take(&a, 0);
+    assert_int_equal(a.throttled_ns, 41000);
+    put("r/sys/fs/cgroup/lxc/web/cpu.stat",
+        "usage_usec 9\nnr_throttled 4\nthrottled_usec 9223372036854775807\n");
+    put("r/sys/fs/cgroup/cpu.stat", "usage_usec 9\nnr_throttled 1\nthrottled_usec 50\n");
+    take(&b, 1); /* a figure that nobody can mean is left out */
+    assert_int_equal(b.throttled_ns, 50000);
+    activity_between(&a, &b, 1, 0, &report);
+    assert_true(report.throttled);
+    activity_free(&a);
+    activity_free(&b);
+}
+
 static void survives_garbage(void **state) {
     (void)state;
     struct activity a, b;
@@ -157,6 +182,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(finds_who_is_busy),
         cmocka_unit_test(reads_v1_throttling),
+        cmocka_unit_test(reads_throttling_of_groups_above),
         cmocka_unit_test(survives_garbage),
         cmocka_unit_test(reads_this_machine),
     };
