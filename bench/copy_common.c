@@ -1,35 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bench/copy_common.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
+#include "bench/copy_pair.h"
+#include "bench/host_common.h"
 #include "bench/link_limit.h"
-#include "kernels/corrupt.h"
-#include "kernels/launch.h"
-#include "kernels/pattern.h"
-#include "system/pin.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LARGE = 512 << 20, OPERATIONS = 4, SAMPLES = 3, POISON_BUFFER = 7 };
+enum { SAMPLES = 3, OPERATIONS = 4, MAX_OPERATIONS = 256, SMALLEST = 4096 };
+static const int64_t bytes_a_sample = 256 << 20; /* of the smaller copies, as far as 256 of them reach */
 
-/* One host and one device buffer; the data of a pair is its own, so that exchanged pairs show. */
-struct copy_pair {
-    struct host_buffer paged; /* "pinned": our own memory, registered */
-    void *hostalloc;
-    void *host; /* one of the two */
-    void *device;
-    uint32_t seed;
-};
-
-struct copy_state {
-    size_t bytes;
-    bool to_device;
-    bool registered[2];
-    struct copy_pair pairs[2]; /* the second only for corrupt=swap */
-    int n_pairs;
-};
+/* ---- instances ---- */
 
 struct instance *copy_instance(const struct node *node, const struct gpu_info *gpu,
                                const struct metric *metric, enum level level, int64_t bytes,
@@ -46,64 +31,111 @@ struct instance *copy_instance(const struct node *node, const struct gpu_info *g
     return instance;
 }
 
-void copy_bandwidth_instances(const struct node *node, const struct metric *metric,
-                              struct instance_list *out) {
-    static const char *const damages[] = {"word", "shift", "swap"};
-    for (size_t i = 0; i < node->gpus.count; i++)
-        for (int kind = 0; kind < 2 + (i == 0 ? 3 : 0); kind++) {
-            const struct gpu_info *gpu = &node->gpus.items[i];
-            enum level level = kind == 0 ? LEVEL_PRIMARY : kind == 1 ? LEVEL_DESCRIPTIVE : LEVEL_HIDDEN;
-            struct instance *instance =
-                copy_instance(node, gpu, metric, level, LARGE, kind == 1 ? "hostalloc" : "pinned", out);
-            if (kind >= 2)
-                js_set_string(instance->params, "corrupt", damages[kind - 2]);
-            instance->samples = SAMPLES;
-            instance->operations = OPERATIONS;
-            instance->seconds = kind == 1 ? 0.55 : 0.45;
-            link_set_limits(node, gpu, instance);
-        }
+void copy_set_way(struct instance *instance, const char *engine) {
+    js_set_string(instance->params, "engine", engine);
+    js_set_string(instance->params, "cache", "cold");
 }
 
-static bool make_pair(struct copy_state *s, int index, const struct case_context *context,
-                      struct error *err) {
-    struct copy_pair *p = &s->pairs[index];
-    int os_node = (int)js_get_int(context->attributes, "os_node", -1);
-    p->seed = pattern_seed(context->seed, (uint32_t)index);
-    if (strcmp(case_text(context, "memory"), "hostalloc") == 0) {
-        if (!gpu_host_alloc(s->bytes, &p->hostalloc, err))
-            return RELAY(err);
-        p->host = p->hostalloc;
-    } else {
-        if (!host_buffer_make(s->bytes, os_node, &p->paged, err) ||
-            !gpu_register(p->paged.data, s->bytes, err))
-            return RELAY(err);
-        s->registered[index] = true;
-        p->host = p->paged.data;
-        js_set_int(context->extra, "host_node", p->paged.found_node);
-        if (p->paged.on_node < 1)
-            js_append_string(context->flags, "memory-not-local");
-    }
-    if (!gpu_alloc(s->bytes, &p->device, err))
-        return RELAY(err);
-    if (s->to_device) {
-        pattern_fill_host(p->host, s->bytes, p->seed);
-        return true;
-    }
-    return gpu_check(pattern_fill_device(p->device, s->bytes, p->seed, NULL), "filling the device buffer",
-                     err) &&
-           gpu_synchronize(err);
+bool copy_first_of_node(const struct node *node, size_t gpu) {
+    int its = topology_device_node(node->topology, node->gpus.items[gpu].bdf);
+    for (size_t i = 0; i < gpu; i++)
+        if (topology_device_node(node->topology, node->gpus.items[i].bdf) == its)
+            return false;
+    return true;
 }
+
+/* What the instances of one GPU have in common. */
+struct maker {
+    const struct node *node;
+    const struct gpu_info *gpu;
+    const struct metric *metric;
+    struct instance_list *out;
+};
+
+static struct instance *add(const struct maker *m, enum level level, int64_t bytes, const char *memory,
+                            const char *engine, double seconds) {
+    struct instance *instance = copy_instance(m->node, m->gpu, m->metric, level, bytes, memory, m->out);
+    copy_set_way(instance, engine);
+    instance->samples = SAMPLES;
+    instance->operations = OPERATIONS;
+    instance->seconds = seconds;
+    link_set_limits(m->node, m->gpu, instance);
+    return instance;
+}
+
+static void add_pageable(const struct maker *m) {
+    struct instance *instance = add(m, LEVEL_DESCRIPTIVE, COPY_LARGE, "pageable", "ce", 0.6);
+    instance->operations = 1;
+    host_mark(m->node, instance);
+}
+
+/* Memory of the other NUMA nodes, named by their rank. The nearest and the farthest stand for those between.
+ */
+static void add_remote(const struct maker *m) {
+    int near = topology_device_node(m->node->topology, m->gpu->bdf);
+    int n = topology_node_count(m->node->topology);
+    int *nodes = mem_zeroed((size_t)n, sizeof *nodes);
+    if (near >= 0)
+        topology_nodes_by_distance(m->node->topology, near, nodes);
+    for (int rank = 1; near >= 0 && rank < n; rank++) {
+        char role[24];
+        enum level level = rank == 1 || rank == n - 1 ? LEVEL_DESCRIPTIVE : LEVEL_THOROUGH;
+        struct instance *instance = add(m, level, COPY_LARGE, "pinned", "ce", 0.3);
+        snprintf(role, sizeof role, "remote%d", rank);
+        js_set_string(instance->where, "role", role);
+        js_set_int(instance->attributes, "os_node", topology_node_os_index(m->node->topology, nodes[rank]));
+    }
+    free(nodes);
+}
+
+static void add_sizes(const struct maker *m) {
+    for (int64_t bytes = SMALLEST; bytes < COPY_LARGE; bytes *= 4) {
+        struct instance *instance = add(m, LEVEL_DESCRIPTIVE, bytes, "pinned", "ce", 0.12);
+        int64_t wanted = bytes_a_sample / bytes;
+        instance->operations = wanted > MAX_OPERATIONS ? MAX_OPERATIONS
+                               : wanted < OPERATIONS   ? OPERATIONS
+                                                       : (int)wanted;
+    }
+}
+
+static void add_damaged(const struct maker *m) {
+    static const char *const damages[] = {"word", "shift", "swap"};
+    for (size_t i = 0; i < sizeof damages / sizeof *damages; i++)
+        js_set_string(add(m, LEVEL_HIDDEN, COPY_LARGE, "pinned", "ce", 0.45)->params, "corrupt", damages[i]);
+}
+
+void copy_bandwidth_instances(const struct node *node, const struct metric *metric,
+                              struct instance_list *out) {
+    for (size_t i = 0; i < node->gpus.count; i++) {
+        const struct maker m = {node, &node->gpus.items[i], metric, out};
+        add(&m, LEVEL_PRIMARY, COPY_LARGE, "pinned", "ce", 0.2);
+        add(&m, LEVEL_DESCRIPTIVE, COPY_LARGE, "hostalloc", "ce", 0.55);
+        add(&m, LEVEL_DESCRIPTIVE, COPY_LARGE, "pinned", "sm", 0.22);
+        add_pageable(&m);
+        add_remote(&m);
+        if (copy_first_of_node(node, i))
+            add_sizes(&m);
+        if (i == 0)
+            add_damaged(&m);
+    }
+}
+
+/* ---- one pair ---- */
+
+struct copy_state {
+    struct copy_pair pairs[2]; /* the second only for corrupt=swap */
+    int n_pairs;
+};
 
 static bool prepare(struct case_context *context, bool to_device, struct error *err) {
     struct copy_state *s = mem_zeroed(1, sizeof *s);
+    int os_node = (int)js_get_int(context->attributes, "os_node", -1);
     context->state = s;
-    s->bytes = (size_t)case_number(context, "bytes");
-    s->to_device = to_device;
     s->n_pairs = strcmp(case_text(context, "corrupt"), "swap") == 0 ? 2 : 1;
-    if (!gpu_check(kernels_load(), "loading kernels", err))
-        return RELAY(err);
     for (int i = 0; i < s->n_pairs; i++)
-        if (!make_pair(s, i, context, err))
+        copy_pair_plan(&s->pairs[i], context, &context->gpu, to_device, os_node, i);
+    for (int i = 0; i < s->n_pairs; i++)
+        if (!copy_pair_make(&s->pairs[i], context, err))
             return RELAY(err);
     return true;
 }
@@ -118,102 +150,57 @@ bool copy_prepare_d2h(struct case_context *context, struct error *err) {
 
 bool copy_poison(struct case_context *context, struct error *err) {
     struct copy_state *s = context->state;
-    uint32_t other = pattern_seed(context->seed, POISON_BUFFER);
-    for (int i = 0; i < s->n_pairs; i++) {
-        if (!s->to_device)
-            memset(s->pairs[i].host, 0xa5, s->bytes);
-        else if (!gpu_check(pattern_fill_device(s->pairs[i].device, s->bytes, other, NULL),
-                            "spoiling the device buffer", err))
+    for (int i = 0; i < s->n_pairs; i++)
+        if (!copy_pair_poison(&s->pairs[i], err))
             return RELAY(err);
-    }
-    return gpu_synchronize(err);
-}
-
-static bool copy_one(const struct copy_state *s, int index, gpu_stream stream, struct error *err) {
-    const struct copy_pair *p = &s->pairs[index];
-    return s->to_device ? gpu_copy_async(p->device, p->host, s->bytes, stream, err)
-                        : gpu_copy_async(p->host, p->device, s->bytes, stream, err);
+    return true;
 }
 
 bool copy_enqueue(struct case_context *context, gpu_stream stream, int count, struct error *err) {
-    for (int i = 0; i < count; i++)
-        if (!copy_one(context->state, 0, stream, err))
-            return RELAY(err);
-    return true;
+    struct copy_state *s = context->state;
+    return copy_pair_enqueue(&s->pairs[0], stream, count, err) || RELAY(err);
 }
 
 double copy_work(const struct case_context *context) {
-    return (double)((const struct copy_state *)context->state)->bytes;
+    return (double)((const struct copy_state *)context->state)->pairs[0].bytes;
 }
 
-static bool damage_device(struct copy_state *s, const char *how, uint64_t offset, struct error *err) {
-    void *device = s->pairs[0].device;
-    int code = strcmp(how, "word") == 0    ? corrupt_word_device(device, offset, NULL)
-               : strcmp(how, "shift") == 0 ? corrupt_shift_device(device, offset, NULL)
-                                           : corrupt_swap_device(device, s->pairs[1].device, s->bytes, NULL);
-    return gpu_check(code, "damaging the device buffer", err) && gpu_synchronize(err);
+bool copy_is_pageable(const struct case_context *context) {
+    return strcmp(case_text(context, "memory"), "pageable") == 0;
 }
 
-static void damage_host(struct copy_state *s, const char *how, uint64_t offset) {
-    void *host = s->pairs[0].host;
-    if (strcmp(how, "word") == 0)
-        corrupt_word_host(host, offset);
-    else if (strcmp(how, "shift") == 0)
-        corrupt_shift_host(host, offset);
-    else
-        corrupt_swap_host(host, s->pairs[1].host, s->bytes);
-}
-
-/* The hidden parameter: what the copy left is damaged at a place that the seed chooses. */
-static bool damage(struct case_context *context, struct error *err) {
-    struct copy_state *s = context->state;
-    const char *how = case_text(context, "corrupt");
-    if (how[0] == '\0')
-        return true;
-    uint64_t room = s->bytes - CORRUPT_SHIFT_BYTES;
-    bool swap = strcmp(how, "swap") == 0;
-    uint64_t offset = swap ? 0 : context->seed % room / CORRUPT_WORD_BYTES * CORRUPT_WORD_BYTES;
-    js_set_int(context->extra, "corrupted_at", (int64_t)offset);
-    if (swap && (!copy_one(s, 1, NULL, err) || !gpu_synchronize(err)))
-        return RELAY(err);
-    if (s->to_device)
-        return damage_device(s, how, offset, err);
-    damage_host(s, how, offset);
-    return true;
+bool copy_sample_pageable(struct case_context *context, struct samples *out, struct error *err) {
+    gpu_stream stream = NULL;
+    bool good = gpu_stream_make(&stream, err) && copy_enqueue(context, stream, 1, err) &&
+                gpu_stream_wait(stream, err) && copy_poison(context, err);
+    for (int i = 0; good && i < context->wanted_samples; i++) {
+        int64_t start = clock_raw();
+        good = copy_enqueue(context, stream, context->operations, err) && gpu_stream_wait(stream, err);
+        double seconds = (double)(clock_raw() - start) / 1e9;
+        if (good)
+            samples_add(out, copy_work(context) * context->operations / seconds / 1e9);
+    }
+    gpu_stream_free(stream);
+    return good;
 }
 
 bool copy_verify(struct case_context *context, struct verification *out, struct error *err) {
     struct copy_state *s = context->state;
-    struct pattern_fault fault = {0};
-    const struct copy_pair *p = &s->pairs[0];
-    if (!damage(context, err))
-        return RELAY(err);
-    if (s->to_device) {
-        if (!gpu_check(pattern_check_device(p->device, s->bytes, p->seed, &fault, NULL),
-                       "checking the device buffer", err))
+    const char *how = case_text(context, "corrupt");
+    struct copy_pair *other = s->n_pairs > 1 ? &s->pairs[1] : NULL;
+    uint64_t offset = 0;
+    if (how[0] != '\0') {
+        if (!copy_pair_damage(&s->pairs[0], other, how, context->seed, &offset, err))
             return RELAY(err);
-    } else {
-        pattern_check_host(p->host, s->bytes, p->seed, &fault);
+        js_set_int(context->extra, "corrupted_at", (int64_t)offset);
     }
-    snprintf(out->what, sizeof out->what, "%s buffer", s->to_device ? "device" : "host");
-    out->checked_bytes = s->bytes;
-    out->bad = fault.bad;
-    out->first_bad_offset = fault.first_offset;
-    out->expected = fault.expected;
-    out->found = fault.found;
-    return true;
+    return copy_pair_verify(&s->pairs[0], out, err) || RELAY(err);
 }
 
 void copy_finish(struct case_context *context) {
     struct copy_state *s = context->state;
-    for (int i = 0; s != NULL && i < 2; i++) {
-        struct copy_pair *p = &s->pairs[i];
-        if (s->registered[i])
-            gpu_unregister(p->paged.data);
-        host_buffer_free(&p->paged);
-        gpu_host_free(p->hostalloc);
-        gpu_free(p->device);
-    }
+    for (int i = 0; s != NULL && i < s->n_pairs; i++)
+        copy_pair_free(&s->pairs[i], context->shelf);
     free(s);
     context->state = NULL;
 }

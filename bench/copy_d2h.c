@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* copy.d2h: large copies device to host by the copy engine. */
+/* copy.d2h: large copies device to host by the copy engine, and beside it by a kernel. */
 #include "bench/copy_common.h"
 
 static const struct metric metrics[] = {{"bandwidth", QUANTITY_BANDWIDTH, TIMING_GATED}, {0}};
@@ -26,6 +26,8 @@ const struct bench_case case_copy_d2h = {
     .prepare = copy_prepare_d2h,
     .poison = copy_poison,
     .enqueue = copy_enqueue,
+    .sample = copy_sample_pageable,
+    .by_host = copy_is_pageable,
     .verify = copy_verify,
     .work = copy_work,
     .finish = copy_finish,

@@ -48,6 +48,13 @@ extern "C" {
 /* On the host; `bytes` is a multiple of 4. */
 void pattern_fill_host(void *buffer, size_t bytes, uint32_t seed);
 void pattern_check_host(const void *buffer, size_t bytes, uint32_t seed, struct pattern_fault *out);
+/* The same for a part of a buffer, so that several threads can share the work: `part` holds the words from
+ * `first` (a multiple of PATTERN_PART_WORDS) on. Offsets in `out` count from the start of the whole buffer.
+ */
+enum { PATTERN_PART_WORDS = 4096 };
+void pattern_fill_host_part(void *part, size_t bytes, uint64_t first, uint32_t seed);
+void pattern_check_host_part(const void *part, size_t bytes, uint64_t first, uint32_t seed,
+                             struct pattern_fault *out);
 
 /* On the current device, on `stream` (a cudaStream_t); all return a cudaError_t as int. The check waits. */
 int pattern_fill_device(void *buffer, size_t bytes, uint32_t seed, void *stream);

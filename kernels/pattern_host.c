@@ -10,7 +10,7 @@
 #endif
 
 /* Words a block; divides 2^32, so that the upper half of the index is the same in a whole block. */
-enum { BLOCK = 4096 };
+enum { BLOCK = PATTERN_PART_WORDS };
 
 FAST static void fill_block(uint32_t *words, uint32_t count, uint64_t start, uint32_t seed) {
     for (uint32_t i = 0; i < count; i++)
@@ -28,31 +28,41 @@ static uint32_t block_at(uint64_t start, uint64_t count) {
     return count - start < BLOCK ? (uint32_t)(count - start) : BLOCK;
 }
 
-void pattern_fill_host(void *buffer, size_t bytes, uint32_t seed) {
-    uint32_t *words = buffer;
+void pattern_fill_host_part(void *part, size_t bytes, uint64_t first, uint32_t seed) {
+    uint32_t *words = part;
     uint64_t count = bytes / 4;
     for (uint64_t i = 0; i < count; i += BLOCK)
-        fill_block(words + i, block_at(i, count), i, seed);
+        fill_block(words + i, block_at(i, count), first + i, seed);
 }
 
-static uint64_t first_bad(const uint32_t *words, uint64_t start, uint32_t seed) {
-    while (words[start] == pattern_word(start, seed))
+void pattern_fill_host(void *buffer, size_t bytes, uint32_t seed) {
+    pattern_fill_host_part(buffer, bytes, 0, seed);
+}
+
+/* Index in `words` of the first wrong one from `start` on, where there is one. */
+static uint64_t first_bad(const uint32_t *words, uint64_t start, uint64_t first, uint32_t seed) {
+    while (words[start] == pattern_word(first + start, seed))
         start++;
     return start;
 }
 
-void pattern_check_host(const void *buffer, size_t bytes, uint32_t seed, struct pattern_fault *out) {
-    const uint32_t *words = buffer;
+void pattern_check_host_part(const void *part, size_t bytes, uint64_t first, uint32_t seed,
+                             struct pattern_fault *out) {
+    const uint32_t *words = part;
     uint64_t count = bytes / 4;
     *out = (struct pattern_fault){0};
     for (uint64_t i = 0; i < count; i += BLOCK) {
-        uint32_t bad = count_bad(words + i, block_at(i, count), i, seed);
+        uint32_t bad = count_bad(words + i, block_at(i, count), first + i, seed);
         if (bad > 0 && out->bad == 0) {
-            uint64_t at = first_bad(words, i, seed);
-            out->first_offset = at * 4;
-            out->expected = pattern_word(at, seed);
+            uint64_t at = first_bad(words, i, first, seed);
+            out->first_offset = (first + at) * 4;
+            out->expected = pattern_word(first + at, seed);
             out->found = words[at];
         }
         out->bad += bad;
     }
+}
+
+void pattern_check_host(const void *buffer, size_t bytes, uint32_t seed, struct pattern_fault *out) {
+    pattern_check_host_part(buffer, bytes, 0, seed, out);
 }

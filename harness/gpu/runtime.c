@@ -137,8 +137,10 @@ void gpu_host_free(void *p) {
 
 bool gpu_device_address(void *host, void **out, struct error *err) {
     *out = NULL;
-    return CUDA(cudaHostGetDevicePointer(out, host, 0), "the GPU cannot reach this host memory", err) ||
-           RELAY(err);
+    if (CUDA(cudaHostGetDevicePointer(out, host, 0), "the GPU cannot reach this host memory", err))
+        return true;
+    cudaGetLastError(); /* or the next kernel launch would be blamed for it */
+    return RELAY(err);
 }
 
 bool gpu_memset(void *p, int byte, size_t bytes, struct error *err) {
