@@ -198,12 +198,12 @@ find_cuda() {
     [ -z "$found" ] || say "CUDA compiler: $found"
 }
 
-# cmake keeps what it found of the compilers it began with, and loses other settings when one is exchanged: build
-# folders of other compilers are begun anew.
+# cmake keeps what it found of the compilers it began with, loses other settings when one is exchanged, and refuses a
+# folder that was moved: such build folders are begun anew.
 forget_other_compilers() {
     local nvcc now folder
     nvcc=$(cat .deps/nvcc)
-    now=$(echo "$nvcc"; gcc --version | head -1; [ -z "$nvcc" ] || "$nvcc" --version)
+    now=$(echo "$PWD"; echo "$nvcc"; gcc --version | head -1; [ -z "$nvcc" ] || "$nvcc" --version)
     [ "$(cat .deps/compilers 2>/dev/null)" = "$now" ] && return 0
     for folder in build build-debug build-host-only build-portable; do
         rm -rf "$folder/CMakeCache.txt" "$folder/CMakeFiles"
