@@ -27,8 +27,14 @@ struct device_nodes {
     bool known; /* false: nobody looked, so that absence means nothing */
 };
 
-/* A capture's table; `known` is false where it has none. */
+/* Of a capture its table (`known` is false where it has none), live what device_nodes_live finds. */
 bool device_nodes_read(const struct source *source, struct device_nodes *out, struct error *err);
+/* This machine's: listings first, then opened as the caller, GPUs last. Takes some milliseconds; what does
+ * not answer is "timeout" in `open` (a folder that cannot be listed stands there itself), within 9 s in all.
+ */
+void device_nodes_live(struct device_nodes *out);
+/* The listings once more, after a driver was asked: what appeared is added, `made_by_probe`. */
+void device_nodes_again(struct device_nodes *nodes);
 const struct device_node *device_nodes_find(const struct device_nodes *nodes, const char *path);
 /* Adds a zeroed node (numbers -1) with this path. */
 struct device_node *device_nodes_add(struct device_nodes *nodes, const char *path);

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The device cgroup: which numbers this process, or a running container, may open at all. */
+#include "base/mem.h"
+#include "doctor/access.h"
+#include "system/look.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what denies, and where ---- */
+
+/* What was found by trying about one device; NULL: it was not tried. */
+static const js *tried(const struct scene *scene, int major, int minor) {
+    const js *list = js_get(js_get(scene->probes, "device_cgroup"), "tried");
+    for (size_t i = 0; i < js_length(list); i++) {
+        const js *one = js_at(list, i);
+        if (js_get_int(one, "major", -1) == major && js_get_int(one, "minor", -1) == minor)
+            return one;
+    }
+    return NULL;
+}
+
+static void tell_level(const struct scene *scene, const struct access *access, const struct access_subject *s,
+                       struct finding *f) {
+    const char *level = js_get_string(tried(scene, s->want_major, s->want_minor), "denied_at", NULL);
+    if (access->v1_list != NULL && !access_v1_allows(access->v1_list, s->want_major, s->want_minor))
+        finding_evidence(f, access->v1_file,
+                         "no entry lets c %d:%d be read and written (\"m\" alone only makes nodes)",
+                         s->want_major, s->want_minor);
+    if (level != NULL)
+        finding_evidence(f, "cgroup (v2)", "the first level that denies c %d:%d is %s", s->want_major,
+                         s->want_minor, level);
+}
+
+/* The unit in a cgroup's path: "/system.slice/ollama.service" → "ollama.service". */
+static char *unit_name(const struct scene *scene) {
+    char *path = look_text(scene->source, "/proc/self/cgroup");
+    char *end = path == NULL ? NULL : strstr(path, ".service");
+    char *found = NULL;
+    if (end != NULL) {
+        end[strlen(".service")] = '\0';
+        char *slash = strrchr(path, '/');
+        found = text_printable(slash == NULL ? path : slash + 1);
+    }
+    free(path);
+    return found;
+}
+
+static void lxc_remedy(const struct scene *scene, const struct access *access, const struct access_subject *s,
+                       struct finding *f) {
+    const char *key = access->v1_list != NULL ? "lxc.cgroup.devices.allow" : "lxc.cgroup2.devices.allow";
+    char *id = access_pve_id(scene);
+    if (id != NULL)
+        finding_remedy(f, "on the host, in /etc/pve/lxc/%s.conf: %s: c %d:* rwm", id, key, s->want_major);
+    else
+        finding_remedy(
+            f,
+            "on the host, in /etc/pve/lxc/ID.conf (Proxmox VE; plain LXC: /var/lib/lxc/NAME/config, with = for the first :): "
+            "%s: c %d:* rwm",
+            key, s->want_major);
+    finding_remedy(
+        f, "then start the container again: pct stop %s && pct start %s (plain LXC: lxc-stop, lxc-start)",
+        id == NULL ? "ID" : id, id == NULL ? "ID" : id);
+    finding_remedy(
+        f,
+        "lasting, since the number moves with the kernel: Proxmox VE 8.2 or newer looks numbers up at each start: "
+        "pct set %s --dev0 /dev/nvidiactl --dev1 /dev/nvidia-uvm --dev2 /dev/nvidia0 …, in place of the allow lines",
+        id == NULL ? "ID" : id);
+    free(id);
+}
+
+static void engine_remedy(const struct scene *scene, const struct access_subject *s, struct finding *f) {
+    if (strcmp(scene->manager, "kubernetes") == 0) {
+        finding_remedy(
+            f,
+            "on the node: nvidia-modprobe -u -c 0, then recreate the pod (its rules are made when it is created)");
+        finding_remedy(
+            f,
+            "where it comes back: kubelet's cpu-manager-policy=static rewrites the rules unless the device plugin runs with "
+            "--pass-device-specs=true");
+        return;
+    }
+    finding_remedy(
+        f,
+        "on the host: nvidia-modprobe -u -c 0, then recreate the container (its rules were made when it was created): "
+        "docker|podman run --gpus all …, or --device %s for each node",
+        s->path);
+    finding_remedy(
+        f,
+        "where it comes back after systemctl daemon-reload: nvidia-ctk system create-dev-char-symlinks --create-all on the "
+        "host, or CDI: nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml and --device nvidia.com/gpu=all");
+    finding_remedy(
+        f,
+        "where it comes back after a reboot: make the nodes before the engine starts (nvidia-modprobe -u -c 0 in a unit with "
+        "Before=docker.service)");
+}
+
+static void host_remedy(const struct scene *scene, const struct access_subject *s, struct finding *f) {
+    char *unit = unit_name(scene);
+    finding_remedy(
+        f,
+        "a systemd unit with DevicePolicy=closed or DeviceAllow= denies it: systemctl edit %s, [Service] DeviceAllow=%s rw",
+        unit == NULL ? "UNIT" : unit, s->path);
+    free(unit);
+}
+
+static void add_remedy(const struct scene *scene, const struct access *access, const struct access_subject *s,
+                       struct finding *f) {
+    if (!scene->container)
+        host_remedy(scene, s, f);
+    else if (strcmp(scene->manager, "docker") == 0 || strcmp(scene->manager, "podman") == 0 ||
+             strcmp(scene->manager, "kubernetes") == 0)
+        engine_remedy(scene, s, f);
+    else if (strcmp(scene->manager, "lxc") == 0)
+        lxc_remedy(scene, access, s, f);
+    else { /* some container: both say the same thing in their own words */
+        lxc_remedy(scene, access, s, f);
+        engine_remedy(scene, s, f);
+    }
+}
+
+static struct finding *denied(const struct scene *scene, const struct access *access,
+                              const struct access_subject *s, const char *id, const char *effect,
+                              struct findings *out) {
+    struct finding *f = finding_add(out, id, SEVERITY_FAIL, "the device cgroup denies %s (c %d:%d): %s",
+                                    s->path, s->want_major, s->want_minor, effect);
+    access_evidence(f, s);
+    tell_level(scene, access, s, f);
+    return f;
+}
+
+/* ---- the rules ---- */
+
+static const struct access_subject *next_denied(const struct access *access, const struct access_subject *s,
+                                                enum access_role role) {
+    if (access == NULL)
+        return NULL;
+    for (s = s == NULL ? access->subjects : s + 1; s < access->subjects + access->n_subjects; s++)
+        if (s->role == role && s->denied)
+            return s;
+    return NULL;
+}
+
+/* Whether a rule before this one has told of the same node what is no matter of the cgroup. */
+static bool has_other_trouble(const struct access_subject *s) {
+    return s->trouble != TROUBLE_CGROUP && s->trouble != TROUBLE_MISSING && s->trouble != TROUBLE_NONE;
+}
+
+static void check_ctl(const struct scene *scene, struct findings *out) {
+    struct access *access = access_read(scene);
+    const struct access_subject *s = next_denied(access, NULL, ROLE_CTL);
+    if (s != NULL && s->needed && !has_other_trouble(s)) {
+        struct finding *f = denied(scene, access, s, "cgroup.ctl-denied", "no program finds a GPU", out);
+        for (const struct access_subject *g = NULL; (g = next_denied(access, g, ROLE_GPU)) != NULL;)
+            access_evidence(f, g);
+        const struct access_subject *uvm = next_denied(access, NULL, ROLE_UVM);
+        if (uvm != NULL)
+            access_evidence(f, uvm);
+        add_remedy(scene, access, s, f);
+        if (uvm != NULL)
+            finding_remedy(f, "the same for nvidia-uvm: c %d:* rwm", uvm->want_major);
+    }
+    access_free(access);
+}
+
+static void check_uvm(const struct scene *scene, struct findings *out) {
+    struct access *access = access_read(scene);
+    const struct access_subject *s = next_denied(access, NULL, ROLE_UVM);
+    if (s != NULL && s->needed) {
+        bool all = findings_has(out, "cgroup.ctl-denied", SEVERITY_FAIL);
+        struct finding *f = denied(scene, access, s, "cgroup.uvm-denied",
+                                   "nvidia-smi works, CUDA does not (cuInit 999)", out);
+        finding_evidence(f, "/proc/devices", "%d nvidia-uvm", s->want_major);
+        int64_t before = js_get_int(scene->baseline, "chrdev.nvidia-uvm", -1);
+        if (before >= 0 && before != s->want_major)
+            finding_evidence(f, "baseline: chrdev.nvidia-uvm", "%lld: rules made then allow that number",
+                             (long long)before);
+        if (all)
+            finding_follows(f, "cgroup.ctl-denied");
+        else if (findings_has(out, "uvm.major-*", SEVERITY_FAIL))
+            finding_evidence(f, "also", "the node's own number is wrong");
+        add_remedy(scene, access, s, f);
+    }
+    access_free(access);
+}
+
+static void check_gpu(const struct scene *scene, struct findings *out) {
+    struct access *access = access_read(scene);
+    bool all = findings_has(out, "cgroup.ctl-denied", SEVERITY_FAIL);
+    for (const struct access_subject *s = NULL; (s = next_denied(access, s, ROLE_GPU)) != NULL;) {
+        if (!s->needed || has_other_trouble(s))
+            continue;
+        struct finding *f = denied(scene, access, s, "cgroup.gpu-denied",
+                                   "this GPU is lost, without an error from CUDA or NVML", out);
+        if (s->gpu != NULL && s->gpu->asked_by != NULL)
+            finding_evidence(f, s->gpu->bdf, "asked for: %s", s->gpu->asked_by);
+        if (all)
+            finding_follows(f, "cgroup.ctl-denied");
+        add_remedy(scene, access, s, f);
+    }
+    access_free(access);
+}
+
+static void check_harmless(const struct scene *scene, struct findings *out) {
+    struct access *access = access_read(scene);
+    struct finding *f = NULL;
+    bool mig = access != NULL && access->mig;
+    for (const struct access_subject *s = NULL;
+         access != NULL && s < access->subjects + access->n_subjects;) {
+        s = s == NULL ? access->subjects : s + 1;
+        bool over = s >= access->subjects + access->n_subjects;
+        if (over || !s->denied || s->needed || (s->role == ROLE_CAP && mig) || s->node == NULL)
+            continue;
+        if (f == NULL)
+            f = finding_add(out, "cgroup.harmless-denied", SEVERITY_INFO,
+                            "the device cgroup denies nodes that CUDA can do without here");
+        access_evidence(f, s);
+    }
+    access_free(access);
+}
+
+/* ---- running containers, tried from the host ---- */
+
+static void tell_container(const js *container, struct findings *out) {
+    const js *list = js_get(container, "tried");
+    const js *nodes = js_get(container, "nodes");
+    for (size_t i = 0; i < js_length(list); i++) {
+        const js *one = js_at(list, i);
+        const char *path = js_get_string(one, "path", "");
+        bool there = false;
+        for (size_t k = 0; k < js_length(nodes); k++)
+            there = there || strcmp(js_string(js_at(nodes, k), ""), path) == 0;
+        if (!there || strcmp(js_get_string(one, "open", ""), "EPERM") != 0)
+            continue;
+        const char *name = js_get_string(container, "name", "?");
+        bool lxc = strcmp(js_get_string(container, "manager", ""), "lxc") == 0;
+        int major = (int)js_get_int(one, "major", -1);
+        struct finding *f = finding_add(out, "cgroup.container-denied", SEVERITY_FAIL,
+                                        "running container %s has %s, but its device cgroup denies c %d:%d",
+                                        name, path, major, (int)js_get_int(one, "minor", -1));
+        finding_evidence(f, js_get_string(container, "group", "cgroup"),
+                         "a process put there is refused (EPERM); the first level that "
+                         "denies is %s",
+                         js_get_string(one, "denied_at", "not known"));
+        if (lxc)
+            finding_remedy(
+                f,
+                "/etc/pve/lxc/%s.conf (plain LXC: /var/lib/lxc/%s/config): lxc.cgroup2.devices.allow: c %d:* rwm, then start "
+                "it again; lasting: dev0: entries",
+                name, name, major);
+        else
+            finding_remedy(
+                f, "recreate the container with the nodes that are there now (--gpus, --device, CDI)");
+    }
+}
+
+static void check_containers(const struct scene *scene, struct findings *out) {
+    const js *list = js_get(js_get(scene->probes, "device_cgroup"), "containers");
+    for (size_t i = 0; !scene->container && i < js_length(list); i++)
+        tell_container(js_at(list, i), out);
+}
+
+/* ---- systemctl daemon-reload takes the rules away ---- */
+
+/* Docker with systemd's cgroups: said by its configuration, or by what "docker info" answered. */
+static bool docker_uses_systemd(const struct scene *scene, const char **file, char **value) {
+    struct text text = {0};
+    *file = "/etc/docker/daemon.json";
+    bool uses = look_bytes(scene->source, *file, LOOK_LARGE, &text) &&
+                strstr(text_string(&text), "native.cgroupdriver=systemd") != NULL;
+    text_free(&text);
+    const char *info = js_get_string(js_get(js_get(scene->probes, "commands"), "docker info"), "stdout", "");
+    if (!uses && strstr(info, "Cgroup Driver: systemd") != NULL) {
+        *file = "docker info";
+        uses = true;
+    }
+    *value = uses ? mem_copy_string("native.cgroupdriver=systemd") : NULL;
+    return uses;
+}
+
+/* systemd looks rules up by /dev/char/MAJOR:MINOR. */
+static void check_reload(const struct scene *scene, struct findings *out) {
+    struct access *access = access_read(scene);
+    const char *file = NULL;
+    char *value = NULL;
+    struct finding *f = NULL;
+    bool applies = access != NULL && !scene->container && docker_uses_systemd(scene, &file, &value);
+    for (size_t i = 0; applies && i < access->n_subjects; i++) {
+        const struct access_subject *s = &access->subjects[i];
+        char link[64];
+        if (!s->needed || s->node == NULL || s->trouble != TROUBLE_NONE)
+            continue;
+        snprintf(link, sizeof link, "/dev/char/%d:%d", s->want_major, s->want_minor);
+        if (device_nodes_find(scene->nodes, link) != NULL)
+            continue;
+        if (f == NULL) {
+            f = finding_add(
+                out, "cgroup.reload-loses-gpu", SEVERITY_WARN,
+                "running Docker containers will lose the GPU at the next systemctl daemon-reload");
+            finding_evidence(f, file, "%s", value);
+            finding_remedy(
+                f,
+                "nvidia-ctk system create-dev-char-symlinks --create-all, and at each boot (a udev rule on module nvidia: "
+                "RUN+=\"/usr/bin/nvidia-ctk system create-dev-char-symlinks --create-all\")");
+            finding_remedy(f, "or CDI (nvidia-ctk cdi generate), --device for each node, or \"exec-opts\": "
+                              "[\"native.cgroupdriver=cgroupfs\"] in /etc/docker/daemon.json");
+        }
+        finding_evidence(f, link, "missing, for %s", s->path);
+    }
+    free(value);
+    access_free(access);
+}
+
+static const char matrix[] = "measured: each fault injected on a machine with H200 GPUs, driver 580.159.04";
+static const char needs[] =
+    "dev.tsv, /proc/devices; probes.json: device_cgroup, or /sys/fs/cgroup/devices/devices.list";
+
+static const struct rule rules[] = {
+    {.id = "cgroup.ctl-denied",
+     .area = AREA_CUDA,
+     .severity = SEVERITY_FAIL,
+     .title = "the device cgroup denies /dev/nvidiactl",
+     .needs = needs,
+     .cause =
+         "a container may open only the numbers of its device cgroup; EPERM is that list's answer, whatever the mode of the node",
+     .remedy =
+         "allow the major of nvidia (/proc/devices) in the container's configuration, or recreate it with its devices",
+     .source = "bigdata issue 150; nvidia-container-toolkit issue 48; measured",
+     .check = check_ctl},
+    {.id = "cgroup.uvm-denied",
+     .area = AREA_CUDA,
+     .severity = SEVERITY_FAIL,
+     .title = "the device cgroup denies /dev/nvidia-uvm",
+     .needs = needs,
+     .cause =
+         "the major of nvidia-uvm moves with the kernel; rules with a number of an earlier boot, or made before the node existed, do "
+         "not let the device cgroup through (EPERM): nvidia-smi works, cuInit answers 999",
+     .remedy =
+         "allow the major that /proc/devices shows now; lasting: configuration by name (dev0:, CDI), not by number",
+     .source = matrix,
+     .check = check_uvm},
+    {.id = "cgroup.gpu-denied",
+     .area = AREA_CUDA,
+     .severity = SEVERITY_FAIL,
+     .title = "the device cgroup denies a GPU that was asked for",
+     .needs = needs,
+     .cause =
+         "CUDA and NVML leave a GPU whose node the device cgroup denies (EPERM) out of the count, and say nothing",
+     .remedy = "allow it in the container's configuration, or do not give it the node",
+     .source = matrix,
+     .check = check_gpu},
+    {.id = "cgroup.harmless-denied",
+     .area = AREA_CUDA,
+     .severity = SEVERITY_INFO,
+     .title = "the device cgroup denies nodes that are not needed",
+     .needs = needs,
+     .cause =
+         "nvidia-uvm-tools is for debuggers, nvidia-modeset for displays, nvidia-caps for MIG: CUDA starts without them",
+     .remedy = "none needed",
+     .source = matrix,
+     .check = check_harmless},
+    {.id = "cgroup.container-denied",
+     .area = AREA_CUDA,
+     .severity = SEVERITY_FAIL,
+     .title = "a running container has a node that its device cgroup denies",
+     .needs = "probes.json: device_cgroup.containers (root, on the host)",
+     .cause = "its rules were made for other numbers, or before the node existed",
+     .remedy = "its configuration's numbers, or recreate it",
+     .source = matrix,
+     .check = check_containers},
+    {.id = "cgroup.reload-loses-gpu",
+     .area = AREA_CUDA,
+     .severity = SEVERITY_WARN,
+     .title = "systemd will take the GPUs from running containers",
+     .needs = "dev.tsv with /dev/char; /etc/docker/daemon.json",
+     .cause =
+         "with native.cgroupdriver=systemd the rules are systemd's, which finds devices by /dev/char/MAJOR:MINOR at every "
+         "daemon-reload; the driver makes no such links, so that the rules come back without the GPUs (NVML: Unknown Error)",
+     .remedy = "nvidia-ctk system create-dev-char-symlinks --create-all, CDI, or cgroupfs",
+     .source = "nvidia-container-toolkit issues 48, 251, 1227",
+     .check = check_reload},
+    {0},
+};
+
+const struct rule_family family_cgroup = {"cgroup", rules};

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GPUs that were asked for and are lost; GPUs that the driver has, but cannot use; which node is which GPU.
+ */
+#include "doctor/access.h"
+#include "system/look.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The finding, already made, that explains why this GPU is not there; NULL: none. */
+static const char *explained(const struct findings *out, const struct access_gpu *gpu) {
+    for (size_t i = 0; i < out->count; i++) {
+        const struct finding *f = &out->items[i];
+        if (f->severity != SEVERITY_FAIL)
+            continue;
+        if (strstr(f->title, gpu->bdf) != NULL)
+            return f->rule->id;
+        for (size_t e = 0; e < f->n_evidence; e++)
+            if (strstr(f->evidence[e].value, gpu->bdf) != NULL || strcmp(f->evidence[e].path, gpu->bdf) == 0)
+                return f->rule->id;
+    }
+    return NULL;
+}
+
+/* ---- bound to the driver, and not usable ---- */
+
+/* How many GPUs NVML says that there are; -1: not asked, or it failed. */
+static int nvml_count(const struct scene *scene) {
+    int code = -1;
+    if (scene_probe(scene, "nvmlInit", &code) != PROBE_ANSWERED || code != 0)
+        return -1;
+    return (int)js_get_int(js_get(scene->probes, "nvmlInit"), "count", -1);
+}
+
+static bool in_proc_known(const struct access *access) {
+    for (size_t i = 0; i < access->n_gpus; i++)
+        if (access->gpus[i].in_proc)
+            return true;
+    return false;
+}
+
+static const char *unusable_reason(const struct scene *scene, const char *bdf) {
+    const js *gpus = js_get(scene->probes, "gpus");
+    for (size_t i = 0; i < js_length(gpus); i++)
+        if (strcmp(js_get_string(js_at(gpus, i), "bdf", ""), bdf) == 0)
+            return js_get_string(js_at(gpus, i), "unusable", NULL);
+    return NULL;
+}
+
+static void check_unusable(const struct scene *scene, struct findings *out) {
+    struct access *access = access_read(scene);
+    int count = nvml_count(scene);
+    bool listed = js_is_array(js_get(scene->probes, "gpus")) &&
+                  (size_t)count == js_length(js_get(scene->probes, "gpus"));
+    for (size_t i = 0; access != NULL && access->driver && !scene->container && i < access->n_gpus; i++) {
+        const struct access_gpu *gpu = &access->gpus[i];
+        bool left_out = (in_proc_known(access) && !gpu->in_proc) || (count > 0 && listed && !gpu->in_nvml);
+        if (!gpu->bound || !left_out || explained(out, gpu) != NULL)
+            continue;
+        struct finding *f =
+            finding_add(out, "gpu.unusable", SEVERITY_FAIL,
+                        "GPU %s is bound to the nvidia driver, but the driver cannot use it", gpu->bdf);
+        finding_evidence(f, "/sys/bus/pci/devices", "%s is bound to nvidia", gpu->bdf);
+        finding_evidence(f, "/proc/driver/nvidia/gpus", gpu->in_proc ? "%s is there" : "%s is not there",
+                         gpu->bdf);
+        const char *reason = unusable_reason(scene, gpu->bdf);
+        if (count >= 0)
+            finding_evidence(f, "nvmlDeviceGetCount", "%d%s%s", count, reason != NULL ? "; " : "",
+                             reason != NULL ? reason : "");
+        finding_remedy(f, "see what the driver said of it: dmesg | grep -E 'NVRM|Xid' (GPU %s)", gpu->bdf);
+        finding_remedy(
+            f,
+            "until it is mended, do not give its node to any container (no --privileged, no \"all\": name the good GPUs), and "
+            "unbind it: echo %s > /sys/bus/pci/drivers/nvidia/unbind",
+            gpu->bdf);
+    }
+    access_free(access);
+}
+
+/* ---- lost ---- */
+
+/* Asked for, its node fine, and neither NVML nor CUDA counts it. */
+static void check_lost(const struct scene *scene, struct findings *out) {
+    struct access *access = access_read(scene);
+    int count = nvml_count(scene);
+    bool listed = js_length(js_get(scene->probes, "gpus")) == (size_t)(count < 0 ? 0 : count);
+    for (size_t i = 0; access != NULL && access->driver && count >= 0 && listed && i < access->n_gpus; i++) {
+        const struct access_gpu *gpu = &access->gpus[i];
+        if (gpu->asked_by == NULL || gpu->in_nvml)
+            continue;
+        const char *why = explained(out, gpu);
+        struct finding *f =
+            finding_add(out, "gpu.lost", SEVERITY_FAIL,
+                        "GPU %s (/dev/nvidia%d) was asked for and is lost: %d GPU%s left, without an error",
+                        gpu->bdf, gpu->minor, count, count == 1 ? " is" : "s are");
+        if (why != NULL)
+            finding_follows(f, why);
+        finding_evidence(f, gpu->bdf, "asked for: %s", gpu->asked_by);
+        finding_evidence(f, "nvmlDeviceGetCount", "%d", count);
+        if (why != NULL)
+            finding_remedy(f, "mend the finding that it follows from");
+        else
+            finding_remedy(f, "see what the driver said of it: dmesg | grep -E 'NVRM|Xid' (GPU %s)",
+                           gpu->bdf);
+    }
+    access_free(access);
+}
+
+/* ---- information ---- */
+
+static void check_not_asked(const struct scene *scene, struct findings *out) {
+    struct access *access = access_read(scene);
+    struct finding *f = NULL;
+    for (size_t i = 0; access != NULL && access->driver && i < access->n_gpus; i++) {
+        const struct access_gpu *gpu = &access->gpus[i];
+        if (gpu->asked_by != NULL || (!gpu->bound && !gpu->of_vm))
+            continue;
+        if (f == NULL)
+            f = finding_add(out, "gpu.not-asked", SEVERITY_INFO,
+                            "this machine has GPUs that nothing here asks for");
+        finding_evidence(f, gpu->bdf,
+                         gpu->of_vm ? "bound to another driver, for a virtual machine"
+                                    : "no node of it is here");
+    }
+    access_free(access);
+}
+
+/* nvidia-smi counts in PCI order; the number of a node is another one. */
+static void check_order(const struct scene *scene, struct findings *out) {
+    struct access *access = access_read(scene);
+    int index = 0;
+    bool differs = false;
+    for (size_t i = 0; access != NULL && access->driver && i < access->n_gpus; i++)
+        if (access->gpus[i].minor >= 0 && access->gpus[i].asked_by != NULL)
+            differs = differs || access->gpus[i].minor != index++;
+    /* A container that has some of the GPUs counts them from 0: that is no surprise. */
+    if (differs && (size_t)index == access->n_gpus) {
+        struct finding *f = finding_add(
+            out, "gpu.index-is-not-minor", SEVERITY_INFO,
+            "the numbers of the GPUs' nodes are not those of nvidia-smi: /dev/nvidiaN is not GPU N here");
+        index = 0;
+        for (size_t i = 0; i < access->n_gpus; i++)
+            finding_evidence(f, access->gpus[i].bdf, "GPU %d of nvidia-smi is /dev/nvidia%d", index++,
+                             access->gpus[i].minor);
+        finding_remedy(f, "where a configuration names one node, take it from here");
+    }
+    access_free(access);
+}
+
+static const struct rule rules[] = {
+    {.id = "gpu.unusable",
+     .area = AREA_CUDA,
+     .severity = SEVERITY_FAIL,
+     .title = "the driver has a GPU that it cannot use",
+     .needs = "/sys/bus/pci, /proc/driver/nvidia/gpus, probes.json: nvmlInit, gpus",
+     .cause =
+         "it failed to start or fell off the bus; a container that gets its node (--privileged) may not start CUDA at all, before "
+         "CUDA_VISIBLE_DEVICES can leave it out",
+     .remedy = "mend it, or keep its node from every container",
+     .source = "velox-testing pull request 315",
+     .check = check_unusable},
+    {.id = "gpu.lost",
+     .area = AREA_CUDA,
+     .severity = SEVERITY_FAIL,
+     .title = "a GPU that was asked for is not there, without an error",
+     .needs = "/sys/bus/pci or /proc/driver/nvidia/gpus, probes.json: nvmlInit, gpus",
+     .cause = "CUDA and NVML leave out what they cannot open, and answer success with one GPU fewer",
+     .remedy = "see the finding that it follows from, or the kernel log",
+     .source = "measured: five ways to lose one GPU of two",
+     .check = check_lost},
+    {.id = "gpu.not-asked",
+     .area = AREA_CUDA,
+     .severity = SEVERITY_INFO,
+     .title = "GPUs that nothing here asks for",
+     .needs = "/sys/bus/pci",
+     .cause =
+         "asked for are, on a host, GPUs bound to nvidia; in a container, those whose node is there or that a variable names",
+     .remedy = "none needed",
+     .source = "definition",
+     .check = check_not_asked},
+    {.id = "gpu.index-is-not-minor",
+     .area = AREA_CUDA,
+     .severity = SEVERITY_INFO,
+     .title = "a GPU's index is not the number of its node",
+     .needs = "/proc/driver/nvidia/gpus",
+     .cause = "indices follow PCI addresses, minors follow the order in which the driver found the GPUs",
+     .remedy = "map by address or UUID",
+     .source = "nvidia-docker wiki, GPU isolation",
+     .check = check_order},
+    {0},
+};
+
+const struct rule_family family_gpu = {"gpu", rules};
