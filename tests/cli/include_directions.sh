@@ -32,7 +32,9 @@ may harness/run "run target gpu system stats base bench"
 may bench "bench run gpu system stats base kernels"
 may harness/compare "compare stats base" record
 may kernels "kernels"
-may harness/cli "cli base stats system gpu run target compare"
+may harness/doctor "doctor system base"
+may harness/report "report stats base" record
+may harness/cli "cli base stats system gpu run target compare doctor report"
 
 # only HEADER "FILES…"
 only() {
@@ -50,6 +52,7 @@ only numa.h "harness/system/pin.c"
 only numaif.h "harness/system/pin.c"
 only zlib.h "harness/run/record_read.c"
 only sha2.h "harness/base/hash.c"
+only yaml.h "harness/base/yaml.c"
 [ "$(grep -rlE '#include <cuda_runtime' harness | grep -cv '^harness/gpu/')" = 0 ] || { echo "CUDA outside harness/gpu"; bad=1; }
 [ "$bad" = 0 ] || fail "an include goes against the directions"
 
