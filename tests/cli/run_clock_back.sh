@@ -24,6 +24,7 @@ int clock_gettime(clockid_t id, struct timespec *out) {
 C
 cc -shared -fPIC -o back.so back.c -ldl || fail "the made-up clock does not compile"
 # back N COMMAND…: under the made-up clock.
+# shellcheck disable=SC2317 # reached through expect
 back() {
     local n=$1
     shift

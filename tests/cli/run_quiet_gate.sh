@@ -7,6 +7,7 @@ fakes=$GPUVET_BUILD/tests/fakes/libnvml.so
 [ -r "$fakes" ] || fail "no made-up NVML in $fakes"
 pids=()
 groups=()
+# shellcheck disable=SC2317 # reached by the trap
 undo() {
     for p in "${pids[@]}"; do kill -KILL "$p" 2>/dev/null; wait "$p" 2>/dev/null; done
     for g in "${groups[@]}"; do rmdir "$g" 2>/dev/null || { sleep 0.5; rmdir "$g"; }; done
@@ -52,7 +53,8 @@ flagged "GPU 0 is used by PID $trainer (trainer)"
 group=$(cgroup_of pids)
 if [ -n "$group" ] && mkdir -p "$group/docker" 2>/dev/null; then
     groups=("$group/docker/0123456789abcdef0123456789abcdef" "$group/docker")
-    mkdir "${groups[0]}" && echo "$trainer" >"${groups[0]}/cgroup.procs" || fail "cannot move a process to ${groups[0]}"
+    mkdir "${groups[0]}"
+    echo "$trainer" >"${groups[0]}/cgroup.procs" || fail "cannot move a process to ${groups[0]}"
     refused "GPU 0 is used by PID $trainer (trainer, docker container 0123456789ab)"
     echo "$trainer" >"$group/cgroup.procs"
 else
