@@ -207,29 +207,44 @@ static void moderate(struct variances *v, double most_prior_df) {
     }
 }
 
-/* Moderates one kind of variance over the series `order[0 … n)` of one class. */
-static void moderate_class(struct work *work, const size_t *order, size_t n, bool of_runs) {
+/* Which variance of a series, and in what unit: series of one class are alike as they are; of several classes
+ * they are compared in units of their default spread. */
+struct kind {
+    bool of_runs;
+    bool scaled;
+};
+
+static bool has_variance(const struct work *w, struct kind kind) {
+    return w->unusable == NULL && (kind.of_runs ? w->runs_df : w->within_df) > 0;
+}
+
+static double unit_of(const struct decide_series *series, struct kind kind) {
+    return kind.scaled ? series->between_rel * series->between_rel : 1;
+}
+
+/* Moderates one kind of variance over the series `order[0 … n)`; returns how many of them have it. */
+static size_t moderate_group(const struct decide_series *series, struct work *work, const size_t *order,
+                             size_t n, struct kind kind) {
     struct variances v = {mem_zeroed(n, sizeof(double)), mem_zeroed(n, sizeof(double)), 0};
     for (size_t i = 0; i < n; i++) {
         const struct work *w = &work[order[i]];
-        double df = of_runs ? w->runs_df : w->within_df;
-        if (w->unusable != NULL || !(df > 0))
+        if (!has_variance(w, kind))
             continue;
-        v.s2[v.n] = of_runs ? w->runs : w->within;
-        v.df[v.n++] = df;
+        v.s2[v.n] = (kind.of_runs ? w->runs : w->within) / unit_of(&series[order[i]], kind);
+        v.df[v.n++] = kind.of_runs ? w->runs_df : w->within_df;
     }
-    moderate(&v, of_runs ? BETWEEN_PRIOR_DF : INFINITY);
+    moderate(&v, kind.of_runs ? BETWEEN_PRIOR_DF : INFINITY);
     size_t next = 0;
     for (size_t i = 0; i < n; i++) {
         struct work *w = &work[order[i]];
-        double df = of_runs ? w->runs_df : w->within_df;
-        if (w->unusable != NULL || !(df > 0))
+        if (!has_variance(w, kind))
             continue;
-        *(of_runs ? &w->runs : &w->within) = v.s2[next];
-        *(of_runs ? &w->runs_df : &w->within_df) = v.df[next++];
+        *(kind.of_runs ? &w->runs : &w->within) = v.s2[next] * unit_of(&series[order[i]], kind);
+        *(kind.of_runs ? &w->runs_df : &w->within_df) = v.df[next++];
     }
     free(v.s2);
     free(v.df);
+    return v.n;
 }
 
 static const char *class_of(const struct decide_series *series) {
@@ -241,8 +256,14 @@ static int by_class(const void *a, const void *b, void *context) {
     return strcmp(class_of(&series[*(const size_t *)a]), class_of(&series[*(const size_t *)b]));
 }
 
+/* A class with fewer than MIN_CLASS series has no prior of its own; on a small node that is most of them, and
+ * two degrees of freedom of a baseline of three runs then leave no power. Between runs such series lend each
+ * other one: the spread of each in units of its shipped default, so that only the ratio is taken as common,
+ * and the data say how common it is (fit_prior). */
 static void moderate_all(const struct decide_series *series, struct work *work, size_t count) {
     size_t *order = mem_zeroed(count, sizeof *order);
+    size_t *small = mem_zeroed(count, sizeof *small);
+    size_t n_small = 0;
     for (size_t i = 0; i < count; i++)
         order[i] = i;
     qsort_r(order, count, sizeof *order, by_class, (void *)(uintptr_t)series);
@@ -250,10 +271,16 @@ static void moderate_all(const struct decide_series *series, struct work *work, 
         size_t end = start;
         while (end < count && strcmp(class_of(&series[order[start]]), class_of(&series[order[end]])) == 0)
             end++;
-        moderate_class(work, order + start, end - start, false);
-        moderate_class(work, order + start, end - start, true);
+        size_t n = end - start;
+        moderate_group(series, work, order + start, n, (struct kind){0});
+        if (moderate_group(series, work, order + start, n, (struct kind){.of_runs = true}) < MIN_CLASS)
+            for (size_t i = start; i < end; i++)
+                if (positive_or_zero(series[order[i]].between_rel) > 0)
+                    small[n_small++] = order[i];
         start = end;
     }
+    moderate_group(series, work, small, n_small, (struct kind){.of_runs = true, .scaled = true});
+    free(small);
     free(order);
 }
 

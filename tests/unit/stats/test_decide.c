@@ -210,12 +210,60 @@ static void rate_of_false_alarms(void **state) {
     assert_true(found >= 90);
 }
 
+/* A small node: no class has four series, their defaults are far apart, and the real spreads are off from
+ * them by factors that differ (0.3 to 3). Their common prior must not raise alarms, and must find what two
+ * degrees of freedom alone cannot. */
+static size_t count_small_classes(size_t comparisons, double change, size_t *found) {
+    static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
+    static const double off[] = {0.3, 0.5, 0.7, 1, 1, 1.4, 2, 3};
+    size_t alarms = 0;
+    *found = 0;
+    for (size_t c = 0; c < comparisons; c++) {
+        for (size_t i = 0; i < 16; i++) {
+            double between = i % 2 == 0 ? 0.03 : 0.002;
+            double real = between * off[(i / 2 + c) % 8] * 0.7;
+            struct shape shape = {3, 12, 100, real, 0.01};
+            family.series[i].before = make_side(&family.before[i], shape);
+            shape.runs = 1;
+            shape.level = i == 0 ? 100 * change : 100;
+            family.series[i].after = make_side(&family.after[i], shape);
+            family.series[i].primary = true;
+            family.series[i].higher_is_better = false;
+            family.series[i].delta_rel = 0.02;
+            family.series[i].delta_abs = 0;
+            family.series[i].between_rel = between;
+            family.series[i].class_name = names[i / 2];
+        }
+        const struct decide_result *r = judge(16);
+        *found += r[0].verdict == VERDICT_REGRESSED;
+        bool any = false;
+        for (size_t i = 1; i < 16; i++)
+            any = any || r[i].verdict == VERDICT_REGRESSED || r[i].verdict == VERDICT_IMPROVED;
+        alarms += any;
+    }
+    return alarms;
+}
+
+static void small_classes_share(void **state) {
+    (void)state;
+    size_t found;
+    seed = 11;
+    size_t alarms = count_small_classes(400, 1, &found);
+    print_message("small classes: false alarms in 400 comparisons of 15 series: %zu\n", alarms);
+    assert_true(alarms <= 12);
+    assert_true(found <= 4);
+    count_small_classes(200, 1.5, &found);
+    print_message("small classes: a change of 50 %% found in %zu of 200\n", found);
+    assert_true(found >= 100);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(clear_changes),    cmocka_unit_test(below_what_matters),
-        cmocka_unit_test(single_runs),      cmocka_unit_test(descriptive_is_shown_only),
-        cmocka_unit_test(unusable_input),   cmocka_unit_test(ranks_veto),
-        cmocka_unit_test(no_spread_at_all), cmocka_unit_test(rate_of_false_alarms),
+        cmocka_unit_test(clear_changes),       cmocka_unit_test(below_what_matters),
+        cmocka_unit_test(single_runs),         cmocka_unit_test(descriptive_is_shown_only),
+        cmocka_unit_test(unusable_input),      cmocka_unit_test(ranks_veto),
+        cmocka_unit_test(no_spread_at_all),    cmocka_unit_test(rate_of_false_alarms),
+        cmocka_unit_test(small_classes_share),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
