@@ -33,6 +33,11 @@ void chase_fill(void *buffer, unsigned bits, uint64_t seed) {
     *line_at(buffer, at) = line_at(buffer, first);
 }
 
+void chase_shorten(void *buffer, uint64_t line) {
+    void **at = line_at(buffer, line);
+    *at = *(void **)*at;
+}
+
 void *chase_walk(void *at, uint64_t steps) {
     void **p = at;
     for (uint64_t i = 0; i < steps; i++)

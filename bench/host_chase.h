@@ -15,6 +15,9 @@ uint64_t chase_line(uint64_t step, unsigned bits, uint64_t seed);
  * next). */
 void chase_fill(void *buffer, unsigned bits, uint64_t seed);
 
+/* Leaves out the line that follows `line`, for tests. */
+void chase_shorten(void *buffer, uint64_t line);
+
 /* Follows it from `at` for `steps` loads, one after the other; returns where it arrived. */
 void *chase_walk(void *at, uint64_t steps);
 

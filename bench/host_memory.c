@@ -49,10 +49,14 @@ static int64_t buffer_bytes(int64_t cache) {
     return bytes;
 }
 
-/* Touching and filling at some 2.5 GB/s (the kernel clears pages first), then the samples. */
-static double seconds_of(int which, int64_t bytes) {
-    double set_up = (double)bytes / 2.5e9;
-    return set_up + SAMPLES * (which == BANDWIDTH ? WINDOW_US * 1e-6 : STEPS * 110e-9) + 0.01;
+/* Clearing pages at 10 GB/s, then filling and checking (0.5 ns a byte, shared by the cores) or linking lines
+ * (12 ns each), then the samples. */
+static double seconds_of(int which, int64_t bytes, int cores) {
+    double clearing = (double)bytes / 10e9;
+    if (which == BANDWIDTH)
+        return clearing + (double)bytes * 0.5e-9 / (cores > 0 ? cores : 1) +
+               (SAMPLES + 1) * WINDOW_US * 1e-6 + 0.01;
+    return clearing + (double)bytes / CHASE_LINE * 12e-9 + (SAMPLES + 1) * STEPS * 130e-9 + 0.005;
 }
 
 /* Judged: a GPU's node with its own memory. */
@@ -65,8 +69,9 @@ static enum level level_of(const struct node *node, int cpu_node, int mem_node) 
     return LEVEL_DESCRIPTIVE;
 }
 
-static void add(const struct node *node, int which, int cpu_node, int mem_node, struct instance_list *out) {
-    enum level level = level_of(node, cpu_node, mem_node);
+static void add(const struct node *node, int which, int cpu_node, int mem_node, const char *corrupt,
+                struct instance_list *out) {
+    enum level level = corrupt != NULL ? LEVEL_HIDDEN : level_of(node, cpu_node, mem_node);
     struct instance *instance = instance_add(out, &metrics[which], level);
     int cpus[MAX_CORES];
     int n = topology_node_cores(node->topology, cpu_node, cpus, MAX_CORES);
@@ -77,10 +82,12 @@ static void add(const struct node *node, int which, int cpu_node, int mem_node, 
     js_set_int(instance->where, "mem_node", mem_node);
     js_set_int(instance->attributes, "os_node", topology_node_os_index(node->topology, mem_node));
     js_set_int(instance->params, "bytes", bytes);
+    if (corrupt != NULL)
+        js_set_string(instance->params, "corrupt", corrupt);
     if (which == BANDWIDTH)
         host_set_cpus(instance, cpus, n);
     instance->samples = SAMPLES;
-    instance->seconds = seconds_of(which, bytes);
+    instance->seconds = seconds_of(which, bytes, n);
     host_mark(node, instance);
     double free_mib = js_get_number(node->moving, "memory.available_mib", NAN);
     if (instance->cpu < 0)
@@ -95,9 +102,11 @@ static void instances(const struct node *node, struct instance_list *out) {
     nodes = nodes < MAX_NODES ? nodes : MAX_NODES;
     for (int c = 0; c < nodes; c++)
         for (int m = 0; m < nodes; m++) {
-            add(node, BANDWIDTH, c, m, out);
-            add(node, LATENCY, c, m, out);
+            add(node, BANDWIDTH, c, m, NULL, out);
+            add(node, LATENCY, c, m, NULL, out);
         }
+    add(node, BANDWIDTH, 0, 0, "word", out); /* damaged on purpose, to prove the checks */
+    add(node, LATENCY, 0, 0, "link", out);
 }
 
 /* ---- in the worker ---- */
@@ -105,6 +114,7 @@ static void instances(const struct node *node, struct instance_list *out) {
 struct state {
     struct host_buffer buffer;
     bool stream;
+    bool corrupt;
     uint32_t seed;
     struct stream_part *parts; /* of the stream, one a core */
     int cpus[MAX_CORES];
@@ -132,6 +142,7 @@ static bool prepare(struct case_context *context, struct error *err) {
     int os_node = (int)js_get_int(context->attributes, "os_node", -1);
     s->n = host_cpus(context, s->cpus, MAX_CORES);
     s->stream = s->n > 0;
+    s->corrupt = case_text(context, "corrupt")[0] != '\0';
     s->seed = pattern_seed(context->seed, 0);
     s->wanted = context->wanted_samples;
     if (bytes < (1u << 20) || (bytes & (bytes - 1)) != 0)
@@ -152,6 +163,8 @@ static void stream_body(struct host_team *team, void *shared, int index) {
     struct state *s = shared;
     struct stream_part *part = &s->parts[index];
     stream_fill(part);
+    if (s->corrupt && index == 0)
+        part->data[part->bytes / 2] ^= 1;
     for (int i = 0; i < s->wanted + 1; i++) { /* the first warms up */
         host_team_meet(team);
         double rate = stream_read(part, WINDOW_US * NS_PER_US);
@@ -185,6 +198,8 @@ static bool sample_chase(struct case_context *context, struct samples *out, stru
     while (((uint64_t)CHASE_LINE << bits) < s->buffer.bytes)
         bits++;
     chase_fill(s->buffer.data, bits, context->seed);
+    if (s->corrupt) /* leaves a line out */
+        chase_shorten(s->buffer.data, chase_line(STEPS, bits, context->seed));
     uint64_t step = 0;
     void *at = (char *)s->buffer.data + chase_line(0, bits, context->seed) * CHASE_LINE;
     for (int i = 0; i < s->wanted + 1; i++) { /* the first warms up */
