@@ -108,6 +108,31 @@ static void places_on_two_sockets(void **state) {
     topology_free(t);
 }
 
+static void cores_and_how_they_stand(void **state) {
+    (void)state;
+    struct topology *t = from_file(TOPOLOGIES "switch-8gpu.xml");
+    int cores[64];
+    assert_int_equal(topology_node_cores(t, 1, cores, 64), 16);
+    assert_int_equal(cores[0], 16);
+    assert_int_equal(topology_node_cores(t, -1, cores, 64), 32);
+    assert_int_equal(topology_node_cores(t, 1, cores, 3), 3);
+    assert_int_equal(topology_node_cores(t, 9, cores, 64), 0);
+    assert_true(topology_cpu_allowed(t, 63));
+    assert_false(topology_cpu_allowed(t, 64));
+    assert_false(topology_cpu_allowed(t, -1));
+    for (int cpu = 0; cpu < 32; cpu++) {
+        int same = topology_related_cpu(t, cpu, CORE_SAME_COMPLEX);
+        int socket = topology_related_cpu(t, cpu, CORE_OTHER_SOCKET);
+        assert_int_not_equal(same, cpu);
+        assert_int_equal(topology_cpu_node(t, same), cpu / 16);
+        assert_int_equal(topology_cpu_node(t, socket), 1 - cpu / 16);
+        assert_int_not_equal(socket % 16, 0); /* not the one that takes interrupts */
+    }
+    assert_true(topology_cpu_cache(t, -1) == 0);
+    assert_true(topology_cpu_cache(t, 4096) == 0);
+    topology_free(t);
+}
+
 /* The same machine in a container that may use cores 20 to 22 only: nodes keep their indices. */
 static void cpuset_narrows_places(void **state) {
     (void)state;
@@ -282,11 +307,17 @@ static void live_keeps_to_the_affinity(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(switches_on_two_sockets),    cmocka_unit_test(leaf_switches_below_root_switches),
-        cmocka_unit_test(places_on_two_sockets),      cmocka_unit_test(cpuset_narrows_places),
-        cmocka_unit_test(four_nodes_a_socket),        cmocka_unit_test(cpuset_without_a_node),
-        cmocka_unit_test(a_switch_below_a_switch),    cmocka_unit_test(survives_the_way_through_xml),
-        cmocka_unit_test(survives_cut_and_odd_xml),   cmocka_unit_test(live),
+        cmocka_unit_test(switches_on_two_sockets),
+        cmocka_unit_test(leaf_switches_below_root_switches),
+        cmocka_unit_test(places_on_two_sockets),
+        cmocka_unit_test(cores_and_how_they_stand),
+        cmocka_unit_test(cpuset_narrows_places),
+        cmocka_unit_test(four_nodes_a_socket),
+        cmocka_unit_test(cpuset_without_a_node),
+        cmocka_unit_test(a_switch_below_a_switch),
+        cmocka_unit_test(survives_the_way_through_xml),
+        cmocka_unit_test(survives_cut_and_odd_xml),
+        cmocka_unit_test(live),
         cmocka_unit_test(live_keeps_to_the_affinity),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
