@@ -19,12 +19,12 @@ static const struct series_row series[] = {
      .statistic = "",
      .only = "direction=h2d|direction=d2h",
      .delta_rel = 0.02,
-     .between_rel = 0.015},
+     .between_rel = 0.012},
     {.metric = "bandwidth",
      .statistic = "",
      .only = "direction=both",
      .delta_rel = 0.02,
-     .between_rel = 0.03},
+     .between_rel = 0.02},
     {0},
 };
 
@@ -110,7 +110,8 @@ static void instances(const struct node *node, struct instance_list *out) {
     for (int direction = COPY_H2D; party.n >= 2 && direction <= COPY_BOTH; direction++) {
         add(&party, NULL, direction, LEVEL_PRIMARY, out);
         for (size_t i = 0; i < party.n; i++)
-            add(&party, party.gpus[i], direction, LEVEL_DESCRIPTIVE, out);
+            add(&party, party.gpus[i], direction, direction == COPY_BOTH ? LEVEL_THOROUGH : LEVEL_DESCRIPTIVE,
+                out);
     }
     if (party.n >= 2)
         js_set_string(add(&party, NULL, COPY_BOTH, LEVEL_HIDDEN, out)->params, "corrupt", "word");

@@ -9,7 +9,7 @@
 static const struct metric metrics[] = {{"bandwidth", QUANTITY_BANDWIDTH, TIMING_HOST}, {0}};
 
 static const struct series_row series[] = {
-    {.metric = "bandwidth", .statistic = "", .delta_rel = 0.02, .between_rel = 0.015},
+    {.metric = "bandwidth", .statistic = "", .delta_rel = 0.02, .between_rel = 0.01},
     {0},
 };
 
@@ -19,7 +19,7 @@ static void add(const struct node *node, const struct gpu_info *gpu, int directi
     copy_lanes_set(instance, direction);
     if (corrupt != NULL)
         js_set_string(instance->params, "corrupt", corrupt);
-    instance->seconds = 0.25;
+    instance->seconds = 0.22;
     link_set(instance, link_path_limits(node, gpu), direction == COPY_BOTH ? 2 : 1);
 }
 

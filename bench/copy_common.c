@@ -64,7 +64,7 @@ static struct instance *add(const struct maker *m, enum level level, int64_t byt
 }
 
 static void add_pageable(const struct maker *m) {
-    struct instance *instance = add(m, LEVEL_DESCRIPTIVE, COPY_LARGE, "pageable", "ce", 0.6);
+    struct instance *instance = add(m, LEVEL_DESCRIPTIVE, COPY_LARGE, "pageable", "ce", 0.5);
     instance->operations = 1;
     host_mark(m->node, instance);
 }
@@ -108,13 +108,14 @@ void copy_bandwidth_instances(const struct node *node, const struct metric *metr
                               struct instance_list *out) {
     for (size_t i = 0; i < node->gpus.count; i++) {
         const struct maker m = {node, &node->gpus.items[i], metric, out};
-        add(&m, LEVEL_PRIMARY, COPY_LARGE, "pinned", "ce", 0.2);
+        add(&m, LEVEL_PRIMARY, COPY_LARGE, "pinned", "ce", 0.19);
         add(&m, LEVEL_DESCRIPTIVE, COPY_LARGE, "hostalloc", "ce", 0.55);
         add(&m, LEVEL_DESCRIPTIVE, COPY_LARGE, "pinned", "sm", 0.22);
-        add_pageable(&m);
         add_remote(&m);
-        if (copy_first_of_node(node, i))
+        if (copy_first_of_node(node, i)) {
+            add_pageable(&m);
             add_sizes(&m);
+        }
         if (i == 0)
             add_damaged(&m);
     }

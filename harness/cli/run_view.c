@@ -32,13 +32,36 @@ static void describe_bytes(int64_t bytes, struct text *out) {
     text_addf(out, "%" PRId64 " B", bytes);
 }
 
+/* "GPUs 0 1", "8 GPUs" */
+static void describe_gpus(const char *joined, const struct node *node, struct text *out) {
+    enum { NAMED = 4 };
+    struct strings uuids = {0};
+    strings_split(&uuids, joined, '+');
+    if (uuids.count > NAMED)
+        text_addf(out, "%zu GPUs", uuids.count);
+    for (size_t i = 0; uuids.count <= NAMED && i < uuids.count; i++)
+        text_addf(out, "%s%d", i == 0 ? "GPUs " : " ", gpu_index(node, uuids.items[i]));
+    strings_free(&uuids);
+}
+
+/* What is so nearly always and would only fill the line. */
+static bool goes_without_saying(const char *key, const js *value) {
+    return (strcmp(key, "idle_us") == 0 && js_int(value, 0) == 0) ||
+           (strcmp(key, "engine") == 0 && strcmp(js_string(value, ""), "ce") == 0) ||
+           (strcmp(key, "cache") == 0 && strcmp(js_string(value, ""), "cold") == 0);
+}
+
 static void describe_member(const char *key, const js *value, const struct node *node, struct text *out) {
     const char *word = js_string(value, NULL);
     int64_t number = js_int(value, 0);
     if (out->length > 0)
         text_add(out, ", ");
-    if (strcmp(key, "gpu") == 0 && word != NULL)
+    if ((strcmp(key, "gpu") == 0 || strcmp(key, "from") == 0) && word != NULL)
         text_addf(out, "GPU %d", gpu_index(node, word));
+    else if (strcmp(key, "to") == 0 && word != NULL)
+        text_addf(out, "to GPU %d", gpu_index(node, word));
+    else if (strcmp(key, "gpus") == 0 && word != NULL)
+        describe_gpus(word, node, out);
     else if (strcmp(key, "bytes") == 0)
         describe_bytes(number, out);
     else if (strcmp(key, "idle_us") == 0)
@@ -59,7 +82,7 @@ void describe_item(const struct plan_item *item, const struct node *node, struct
     const js *parts[] = {item->instance.where, item->instance.params};
     for (size_t i = 0; i < 2; i++)
         for (struct js_member m = js_first(parts[i]); m.key != NULL; m = js_next(parts[i], m))
-            if (!(strcmp(m.key, "idle_us") == 0 && js_int(m.value, 0) == 0))
+            if (!goes_without_saying(m.key, m.value))
                 describe_member(m.key, m.value, node, &words);
     text_add(out, text_string(&words));
     text_free(&words);
