@@ -18,8 +18,10 @@
 enum { MAX_ANSWER = 4 << 20 };
 static const int64_t reap_limit_ns = 2 * NS_PER_S;
 
-static _Noreturn void child_body(js *(*body)(void *), void *argument, int out) {
+static _Noreturn void child_body(js *(*body)(void *), void *argument, int out, pid_t parent) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) /* it died before that was set */
+        _exit(1);
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (null >= 0) {
         dup2(null, STDIN_FILENO);
@@ -94,9 +96,10 @@ js *forked_json(js *(*body)(void *argument), void *argument, int64_t limit_ns, s
         FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot make a pipe: %s", strerror(errno));
         return NULL;
     }
+    pid_t parent = getpid();
     pid_t pid = fork();
     if (pid == 0)
-        child_body(body, argument, pipe_ends[1]);
+        child_body(body, argument, pipe_ends[1], parent);
     close(pipe_ends[1]);
     if (pid < 0) {
         FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot fork: %s", strerror(errno));

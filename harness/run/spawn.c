@@ -98,12 +98,19 @@ bool spawned_end(struct spawned *process, int64_t patience_ns, int *status) {
     return gone;
 }
 
+/* nohup: a blocked signal reaches the descriptor although it is ignored, and would end the run at logout. */
+static bool hangup_is_ignored(void) {
+    struct sigaction how;
+    return sigaction(SIGHUP, NULL, &how) == 0 && how.sa_handler == SIG_IGN;
+}
+
 bool interrupt_open(struct interrupt *interrupt, struct error *err) {
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGHUP);
+    if (!hangup_is_ignored())
+        sigaddset(&set, SIGHUP);
     *interrupt = (struct interrupt){.fd = -1};
     if (sigprocmask(SIG_BLOCK, &set, NULL) != 0 ||
         (interrupt->fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK)) < 0)
