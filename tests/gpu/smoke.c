@@ -6,6 +6,7 @@
 #include "gpu/facts_child.h"
 #include "gpu/gpu.h"
 #include "gpu/nvml.h"
+#include "gpu/smoke_lanes.h"
 #include "kernels/chase.h"
 #include "kernels/corrupt.h"
 #include "kernels/delay.h"
@@ -399,7 +400,7 @@ static void show_counters(const struct gpu_list *list) {
     struct error err = {0};
     struct nvml *nvml = nvml_open(&err);
     for (size_t i = 0; nvml != NULL && i < list->count; i++) {
-        js *counters = nvml_counters(nvml, list->items[i].uuid);
+        js *counters = nvml_counters(nvml, list->items[i].uuid, NVML_STATE | NVML_LINK);
         char *text = js_text(counters);
         printf("      %s\n", text);
         free(text);
@@ -426,6 +427,7 @@ int main(void) {
         return gpu_built() ? 1 : 77;
     }
     show_counters(&list);
+    failures += smoke_lanes(&list);
     for (size_t i = 0; i < list.count; i++)
         if (!list.items[i].mig && list.items[i].unusable[0] == '\0')
             failures += try_gpu(&list.items[i]);
