@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "cli/commands.h"
 #include "cli/doctor_baseline.h"
+#include "cli/doctor_live.h"
 #include "doctor/doctor.h"
 #include "system/facts.h"
 
@@ -95,8 +96,10 @@ static int judge(const struct doctor_values *v) {
     struct facts *facts = NULL;
     js *before = NULL;
     int status = 2;
-    bool good = (v->from != NULL ? source_capture(v->from, &source, &err) : source_live(&source, &err)) &&
-                (facts = facts_read(&source, &err)) != NULL && device_nodes_read(&source, &nodes, &err) &&
+    bool good = (v->from != NULL ? source_capture(v->from, &source, &err) &&
+                                       (facts = facts_read(&source, &err)) != NULL &&
+                                       device_nodes_read(&source, &nodes, &err)
+                                 : doctor_live(&source, &facts, &nodes, &err)) &&
                 doctor_baseline(v->baseline, v->results,
                                 v->from == NULL ? facts->kernel.machine_id.value : NULL, &before, &err);
     if (good) {

@@ -45,8 +45,9 @@ static void read_node(const struct source *source, int index, struct memory_fact
 
 static void read_shm(const struct source *source, struct memory_facts *out) {
     struct statvfs fs;
-    int64_t bytes = js_get_int(js_get(source->probes, "statfs"), "/dev/shm", -1);
-    if (source->live && statvfs("/dev/shm", &fs) == 0)
+    const js *probed = js_get(source->probes, "statfs"); /* live too, where it was asked in a child */
+    int64_t bytes = js_get_int(probed, "/dev/shm", -1);
+    if (source->live && probed == NULL && statvfs("/dev/shm", &fs) == 0)
         bytes = (int64_t)(fs.f_blocks * fs.f_frsize);
     if (bytes >= 0)
         out->shm_mib = (struct fact_number){.known = true, .value = bytes >> 20};
@@ -106,7 +107,7 @@ static bool is_allowed(const char *name) {
 }
 
 void read_variables(const struct source *source, struct settings *out) {
-    const js *probed = js_get(source->probes, "env");
+    const js *probed = source->live ? NULL : js_get(source->probes, "env");
     for (struct js_member m = js_first(probed); m.key != NULL; m = js_next(probed, m))
         if (is_allowed(m.key))
             settings_add(out, m.key, fact_text(js_string(m.value, "")));

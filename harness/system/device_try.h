@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Trying a cgroup v2's device filter, level by level. Only device_cgroup.c uses it, in a child. */
+#ifndef GPUVET_SYSTEM_DEVICE_TRY_H
+#define GPUVET_SYSTEM_DEVICE_TRY_H
+
+#include "base/text.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+enum { DEVICE_MAX_WISHES = 96 };
+
+struct device_wish {
+    char path[64];
+    int major, minor;
+};
+struct device_wishes {
+    struct device_wish items[DEVICE_MAX_WISHES];
+    size_t count;
+};
+
+/* Nodes to ask for, on a file system without a mount point. */
+struct device_files {
+    int folder;                   /* -1: none could be made */
+    bool made[DEVICE_MAX_WISHES]; /* false: the node of the wish's path stands in, if it has the numbers */
+};
+void device_files_make(const struct device_wishes *wishes, struct device_files *out);
+
+struct device_verdict {
+    int error;     /* 0 ok, errno; -1: could not be tried */
+    int denied_at; /* index of the first level that denies; -1: none, or not known */
+};
+
+/* `levels` from the root to the leaf, below `mount` (NULL: no cgroup v2 is mounted here). `own`: the leaf is
+ * this process's group, so that it can be asked without a group being made. */
+void device_try(const struct device_files *files, const struct device_wishes *wishes, const char *mount,
+                const struct strings *levels, bool own, pid_t pid, struct device_verdict *verdicts);
+
+#endif
