@@ -211,9 +211,44 @@ void read_pci(const struct source *source, struct facts *out) {
     strings_free(&devices);
 }
 
+/* Interrupts so far in a line of /proc/interrupts, after its colon: a column a CPU, then words. */
+static uint64_t count_of(const char *columns) {
+    uint64_t sum = 0;
+    for (;;) {
+        char *end = NULL;
+        uint64_t value = strtoull(columns, &end, 10);
+        if (end == columns || (*end != ' ' && *end != '\0'))
+            return sum;
+        sum += value;
+        columns = end;
+    }
+}
+
+/* A GPU has several vectors, of which one or two carry the load: the one with most interrupts; the first
+ * where none is to be seen. `table` is /proc/interrupts, cut into lines. */
+static const char *busiest(const struct strings *irqs, const struct strings *table) {
+    const char *most = irqs->items[0];
+    uint64_t count = 0;
+    for (size_t i = 0; i < table->count; i++) {
+        const char *line = table->items[i] + strspn(table->items[i], " ");
+        const char *colon = strchr(line, ':');
+        for (size_t k = 0; colon != NULL && k < irqs->count; k++) {
+            size_t length = strlen(irqs->items[k]);
+            if (length != (size_t)(colon - line) || strncmp(line, irqs->items[k], length) != 0)
+                continue;
+            uint64_t here = count_of(colon + 1);
+            most = here > count ? irqs->items[k] : most;
+            count = here > count ? here : count;
+        }
+    }
+    return most;
+}
+
 /* Which CPUs serve the GPUs' interrupts: "0000:01:00.0=0-7". */
 void read_gpu_irq(const struct source *source, struct facts *out) {
-    struct text all = {0};
+    enum { TABLE_SIZE = 16 << 20 }; /* 512 CPUs and 2000 interrupts are 11 MB */
+    struct text all = {0}, text = {0};
+    struct strings table = {0};
     for (size_t i = 0; i < out->n_pci; i++) {
         if (!out->pci[i].gpu)
             continue;
@@ -221,7 +256,10 @@ void read_gpu_irq(const struct source *source, struct facts *out) {
         struct strings irqs = {0};
         text_addf(&folder, "/sys/bus/pci/devices/%s/msi_irqs", out->pci[i].bdf);
         if (look_list(source, folder.data, &irqs) && irqs.count > 0) {
-            struct fact cpus = look_fact(source, "/proc/irq/%s/effective_affinity_list", irqs.items[0]);
+            if (text.length == 0 && look_bytes(source, "/proc/interrupts", TABLE_SIZE, &text))
+                strings_split(&table, text_string(&text), '\n');
+            struct fact cpus =
+                look_fact(source, "/proc/irq/%s/effective_affinity_list", busiest(&irqs, &table));
             if (cpus.value != NULL)
                 text_addf(&all, "%s%s=%s", all.length > 0 ? "," : "", out->pci[i].bdf, cpus.value);
             free(cpus.value);
@@ -230,6 +268,8 @@ void read_gpu_irq(const struct source *source, struct facts *out) {
         text_free(&folder);
     }
     out->gpu_irq_affinity = fact_text(all.data);
+    strings_free(&table);
+    text_free(&text);
     text_free(&all);
 }
 
