@@ -98,13 +98,30 @@ static const char *bdf_of(const struct keeper *k, const char *uuid) {
     return "";
 }
 
-static bool say_counters(const struct keeper *k, const js *asked) {
+/* The counters of one GPU; `whole`: and how it is now. The link is asked of sysfs where that knows, since
+ * NVML's calls are dear. */
+static js *counters_of(const struct keeper *k, const char *uuid, bool whole) {
+    const char *bdf = bdf_of(k, uuid);
+    struct pci_link link = {0};
+    if (whole && k->has_system)
+        link = pci_link_now(&k->system, bdf);
+    bool known = link.gen > 0 && link.width > 0;
+    js *out = nvml_counters(k->nvml, uuid, !whole ? 0 : known ? NVML_STATE : NVML_STATE | NVML_LINK);
+    if (known) {
+        js_set_int(out, "pcie_gen", link.gen);
+        js_set_int(out, "pcie_width", link.width);
+    }
+    js_set(out, "aer", k->has_system ? pci_errors(&k->system, bdf) : js_new_object());
+    return out;
+}
+
+static bool say_counters(const struct keeper *k, const js *question) {
+    const js *asked = js_get(question, "gpus");
+    bool whole = js_get_bool(question, "whole", false);
     js *gpus = js_new_object();
     for (size_t i = 0; k->nvml != NULL && i < js_length(asked) && i < MAX_GPUS; i++) {
         const char *uuid = js_string(js_at(asked, i), "");
-        js *counters = nvml_counters(k->nvml, uuid);
-        js_set(counters, "aer", k->has_system ? pci_errors(&k->system, bdf_of(k, uuid)) : js_new_object());
-        js_set(gpus, uuid, counters);
+        js_set(gpus, uuid, counters_of(k, uuid, whole));
     }
     js *line = message("counters", k->nvml == NULL ? k->reason : NULL);
     js_set(line, "gpus", gpus);
@@ -134,7 +151,7 @@ static bool answer_line(const struct keeper *k, const char *line) {
     const char *type = js_get_string(asked, "type", "");
     bool good = strcmp(type, "activity") == 0 ? say_activity(k)
                 : strcmp(type, "counters") == 0
-                    ? say_counters(k, js_get(asked, "gpus"))
+                    ? say_counters(k, asked)
                     : say(message("error", "the keeper does not know this question"));
     js_free(asked);
     return good;

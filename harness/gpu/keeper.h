@@ -10,8 +10,9 @@
  * held open. `reason` says what failed, or is null.
  *   {"type":"activity","gpus":[…],"reason":null}       for each {"type":"activity"} on stdin: nvml_activity's
  * array, or null with the reason.
- *   {"type":"counters","gpus":{"GPU-…":{…}},"reason":null}   for each {"type":"counters","gpus":["GPU-…"]}:
- * nvml_counters' object of each, with "aer" (pci_errors) of the GPU and the bridges above it.
+ *   {"type":"counters","gpus":{"GPU-…":{…}},"reason":null}   for each
+ * {"type":"counters","gpus":["GPU-…"],"whole":true}: nvml_counters' object of each, with "aer" (pci_errors)
+ * of the GPU and the bridges above it. Without "whole" only what is counted.
  *   {"type":"error","reason":"…"}                       for a line that it does not understand.
  * A sick driver can make it hang at any time: whoever asks must bound the wait. */
 int keeper_main(void);

@@ -23,9 +23,10 @@ js *nvml_gpus(struct nvml *nvml, struct error *err);
  * "processes":[{"pid","used_mib"}]}]. */
 js *nvml_activity(struct nvml *nvml, struct error *err);
 
-/* Counters that are taken as differences around an item:
- * {"replay","violation_us":{…},"pcie_gen","pcie_width","temperature_c","power_w"} for one GPU; null where
- * unknown. Six calls. */
-js *nvml_counters(struct nvml *nvml, const char *uuid);
+/* Of one GPU, null where unknown: {"replay","violation_us":{…}}, counters that are taken as differences
+ * around an item, in one call where the driver is not too old; with NVML_STATE "temperature_c" and "power_w",
+ * with NVML_LINK "pcie_gen" and "pcie_width": a call each. */
+enum { NVML_STATE = 1, NVML_LINK = 2 };
+js *nvml_counters(struct nvml *nvml, const char *uuid, unsigned parts);
 
 #endif

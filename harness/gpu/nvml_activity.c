@@ -66,18 +66,37 @@ js *nvml_activity(struct nvml *nvml, struct error *err) {
     return out;
 }
 
-js *nvml_counters(struct nvml *nvml, const char *uuid) {
-    /* Without a device every function is asked as if it were absent, so that all keys are there, null. */
-    struct nvml nothing = {0};
+/* NULL: no such GPU here, or NVML cannot say. */
+static nvml_device find_device(struct nvml *nvml, const char *uuid) {
     nvml_device device = NULL;
-    bool found = nvml->by_uuid != NULL && nvml->by_uuid(uuid, &device) == NVML_OK;
-    const struct nvml *from = found ? nvml : &nothing;
+    for (size_t i = 0; i < nvml->n_kept; i++)
+        if (strcmp(nvml->kept[i].uuid, uuid) == 0)
+            return nvml->kept[i].device;
+    if (nvml->by_uuid == NULL || strlen(uuid) >= NVML_UUID_SIZE || nvml->by_uuid(uuid, &device) != NVML_OK)
+        return NULL;
+    if (nvml->n_kept < NVML_KEPT_HANDLES) {
+        strcpy(nvml->kept[nvml->n_kept].uuid, uuid);
+        nvml->kept[nvml->n_kept++].device = device;
+    }
+    return device;
+}
+
+js *nvml_counters(struct nvml *nvml, const char *uuid, unsigned parts) {
+    /* Without a device every function is asked as if it were absent, so that all keys are there, null. */
+    static const struct nvml nothing = {0};
+    nvml_device device = find_device(nvml, uuid);
+    const struct nvml *from = device != NULL ? nvml : &nothing;
+    int64_t replays = -1;
     js *out = js_new_object();
-    js_set(out, "replay", nvml_uint(from->replays, device));
-    js_set(out, "violation_us", nvml_throttle_us(from, device));
-    js_set(out, "pcie_gen", nvml_uint(from->link_gen, device));
-    js_set(out, "pcie_width", nvml_uint(from->link_width, device));
-    js_set(out, "temperature_c", nvml_temperature(from, device));
-    js_set(out, "power_w", nvml_power_w(from->power, device));
+    js_set(out, "violation_us", nvml_throttle_us(from, device, &replays));
+    js_set(out, "replay", replays >= 0 ? js_new_int(replays) : nvml_uint(from->replays, device));
+    if ((parts & NVML_STATE) != 0) {
+        js_set(out, "temperature_c", nvml_temperature(from, device));
+        js_set(out, "power_w", nvml_power_w(from->power, device));
+    }
+    if ((parts & NVML_LINK) != 0) {
+        js_set(out, "pcie_gen", nvml_uint(from->link_gen, device));
+        js_set(out, "pcie_width", nvml_uint(from->link_width, device));
+    }
     return out;
 }

@@ -152,7 +152,7 @@ static void add_clocks(const struct nvml *nvml, nvml_device device, js *gpu) {
     js_set(gpu, "clocks_mhz", clocks);
     js_set(gpu, "temperature_c", nvml_temperature(nvml, device));
     js_set(gpu, "throttle", throttle_reasons(nvml, device));
-    js_set(gpu, "throttle_us", nvml_throttle_us(nvml, device));
+    js_set(gpu, "throttle_us", nvml_throttle_us(nvml, device, NULL));
 }
 
 static js *fabric_state(const struct nvml *nvml, nvml_device device) {

@@ -34,15 +34,16 @@ enum { NVML_CLOCK_SM = 1, NVML_CLOCK_MEM = 2 };         /* nvmlClockType_t */
 enum { NVML_UNCORRECTED = 1 };                          /* nvmlMemoryErrorType_t */
 enum { NVML_ECC_VOLATILE = 0, NVML_ECC_AGGREGATE = 1 }; /* nvmlEccCounterType_t */
 enum { NVML_TEMPERATURE_GPU = 0, NVML_VIRTUALIZED_VGPU = 2, NVML_PSTATE_UNKNOWN = 32 };
-/* Fields of nvmlDeviceGetFieldValues that count throttled time (nvml_throttle.c says why three have two
- * numbers). */
+/* Fields of nvmlDeviceGetFieldValues: PCIe replays, and throttled time (nvml_throttle.c says why three have
+ * two numbers). */
 enum {
     NVML_FIELD_SW_POWER_CAP = 74, /* NVML_FI_DEV_PERF_POLICY_POWER */
     NVML_FIELD_SW_THERMAL = 75,   /* NVML_FI_DEV_PERF_POLICY_THERMAL */
+    NVML_FIELD_REPLAYS = 94,      /* NVML_FI_DEV_PCIE_REPLAY_COUNTER */
     NVML_FIELD_SLOWDOWNS = 251,   /* …CLOCKS_EVENT_REASON_SW_THERM_, HW_THERM_, HW_POWER_BRAKE_SLOWDOWN */
     NVML_FIELD_SLOWDOWNS_LATER = 269,
 };
-enum { NVML_TYPE_ULL = 3 }; /* nvmlValueType_t */
+enum { NVML_TYPE_UINT = 1, NVML_TYPE_UL, NVML_TYPE_ULL }; /* nvmlValueType_t */
 
 struct nvml_pci {
     char bus_id_legacy[16];
@@ -145,9 +146,16 @@ struct nvml_conf_compute {
     X(processes, (nvml_device, unsigned *, struct nvml_process *),                                           \
       "nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2")
 
+enum { NVML_KEPT_HANDLES = 64, NVML_UUID_SIZE = 96 };
+
 struct nvml {
     void *library;
     bool started;
+    struct {
+        char uuid[NVML_UUID_SIZE];
+        nvml_device device;
+    } kept[NVML_KEPT_HANDLES]; /* finding a handle looks through all GPUs: once each */
+    size_t n_kept;
 #define X(field, arguments, symbol, older) int(*field) arguments;
     NVML_FUNCTIONS(X)
 #undef X
@@ -159,8 +167,9 @@ const char *nvml_meaning(int status);
 /* How many GPUs there are, at most 64; false with `err` filled when NVML does not say. */
 bool nvml_count(const struct nvml *nvml, unsigned *out, struct error *err);
 
-/* {"sw_power_cap","sw_thermal","hw_thermal","hw_power_brake"}: microseconds, null where unknown. Owned. */
-js *nvml_throttle_us(const struct nvml *nvml, nvml_device device);
+/* {"sw_power_cap","sw_thermal","hw_thermal","hw_power_brake"}: microseconds, null where unknown. Owned. From
+ * the same one call `replays` (may be NULL): the count of PCIe replays, -1 where it does not say. */
+js *nvml_throttle_us(const struct nvml *nvml, nvml_device device, int64_t *replays);
 
 /* Null when the function is absent or answers with an error. Owned. */
 js *nvml_uint(int (*get)(nvml_device, unsigned *), nvml_device device);

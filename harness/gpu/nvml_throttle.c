@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-enum { POWER_CAP, SW_THERMAL, EARLIER, LATER = EARLIER + 3, FIELDS = LATER + 3 };
+enum { POWER_CAP, SW_THERMAL, REPLAYS, EARLIER, LATER = EARLIER + 3, FIELDS = LATER + 3 };
 
 static bool is_counter(const struct nvml_field *field) {
     return field->status == NVML_OK && field->value_type == NVML_TYPE_ULL;
@@ -39,11 +39,21 @@ static bool is_triple(const struct nvml_field *three, const struct nvml_field *t
            (!is_counter(thermal) || are_the_same(&three[0], thermal));
 }
 
-js *nvml_throttle_us(const struct nvml *nvml, nvml_device device) {
+static int64_t small_count(const struct nvml_field *field) {
+    if (field->status != NVML_OK)
+        return -1;
+    return field->value_type == NVML_TYPE_UINT  ? (int64_t)field->value.u
+           : field->value_type == NVML_TYPE_UL  ? (int64_t)field->value.ul
+           : field->value_type == NVML_TYPE_ULL ? (int64_t)field->value.ull
+                                                : -1;
+}
+
+js *nvml_throttle_us(const struct nvml *nvml, nvml_device device, int64_t *replays) {
     struct nvml_field fields[FIELDS];
     memset(fields, 0, sizeof fields);
     fields[POWER_CAP].id = NVML_FIELD_SW_POWER_CAP;
     fields[SW_THERMAL].id = NVML_FIELD_SW_THERMAL;
+    fields[REPLAYS].id = NVML_FIELD_REPLAYS;
     for (unsigned i = 0; i < 3; i++) {
         fields[EARLIER + i].id = NVML_FIELD_SLOWDOWNS + i;
         fields[LATER + i].id = NVML_FIELD_SLOWDOWNS_LATER + i;
@@ -53,6 +63,8 @@ js *nvml_throttle_us(const struct nvml *nvml, nvml_device device) {
     if (nvml->fields == NULL || nvml->fields(device, FIELDS, fields) != NVML_OK)
         for (int i = 0; i < FIELDS; i++)
             fields[i].status = NVML_UNKNOWN;
+    if (replays != NULL)
+        *replays = small_count(&fields[REPLAYS]);
     bool earlier = is_triple(&fields[EARLIER], &fields[SW_THERMAL]);
     bool later = is_triple(&fields[LATER], &fields[SW_THERMAL]);
     bool agree = are_the_same(&fields[EARLIER + 1], &fields[LATER + 1]) &&

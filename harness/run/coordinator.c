@@ -162,11 +162,11 @@ struct watched {
     int64_t asked_ns;
 };
 
-static js *ask_counters(const struct coordinator *c, struct watched *w) {
+static js *ask_counters(const struct coordinator *c, struct watched *w, bool whole) {
     if (c->quiet == NULL || js_length(w->uuids) == 0)
         return NULL;
     int64_t start = clock_raw();
-    js *counters = quiet_counters(c->quiet, w->uuids);
+    js *counters = quiet_counters(c->quiet, w->uuids, whole);
     w->asked_ns += clock_raw() - start;
     return counters;
 }
@@ -222,10 +222,10 @@ static bool run_item(struct coordinator *c, struct session *session, const struc
     struct item_answer answer;
     js *message = item_message(c, item, round, env);
     struct watched watched = {.uuids = gpu_state_uuids(item->instance.where)};
-    watched.before = ask_counters(c, &watched);
+    watched.before = ask_counters(c, &watched, false);
     session_run(session, message, c->interrupt, &answer);
     /* A driver in which something hangs is not asked more. */
-    watched.after = strcmp(answer.outcome, "hang") == 0 ? NULL : ask_counters(c, &watched);
+    watched.after = strcmp(answer.outcome, "hang") == 0 ? NULL : ask_counters(c, &watched, true);
     js_free(message);
     bool interrupted = interrupt_came(c->interrupt);
     js *record = judge_record(item, c->target->name, round, answer.record, answer.outcome,

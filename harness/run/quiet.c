@@ -92,9 +92,10 @@ static js *ask_keeper(struct quiet_gate *gate, js *question) {
     return answer;
 }
 
-js *quiet_counters(struct quiet_gate *gate, const js *uuids) {
+js *quiet_counters(struct quiet_gate *gate, const js *uuids, bool whole) {
     js *question = message_new("counters");
     js_set(question, "gpus", js_copy(uuids));
+    js_set_bool(question, "whole", whole);
     js *answer = ask_keeper(gate, question);
     js *gpus = js_get(answer, "gpus");
     gpus = js_length(gpus) > 0 ? js_keep(gpus) : NULL;

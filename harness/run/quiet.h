@@ -39,10 +39,10 @@ bool quiet_wait(struct quiet_gate *gate, struct interrupt *interrupt, void (*on_
  * quiet_wait without waiting, as our own use is known. */
 void quiet_mark(struct quiet_gate *gate);
 
-/* The counters of these GPUs (an array of UUIDs) as the keeper reads them now: an object by UUID, owned. NULL
- * when there is no keeper or it does not answer. For the moments between items only: it takes the driver's
- * lock. */
-js *quiet_counters(struct quiet_gate *gate, const js *uuids);
+/* The counters of these GPUs (an array of UUIDs) as the keeper reads them now, and with `whole` how they are
+ * otherwise: an object by UUID, owned. NULL when there is no keeper or it does not answer. For the moments
+ * between items only: it takes the driver's lock. */
+js *quiet_counters(struct quiet_gate *gate, const js *uuids, bool whole);
 
 /* What one reading says against quiet; "" when nothing does. For tests. */
 void quiet_judge_cpu(const struct activity_report *report, char *out, size_t size);

@@ -28,7 +28,7 @@ doctor="^(harness|docs|tests/fixtures|tests/cli|tests/unit)/doctor"
 # The toolkit's own false libcuda is a subject of doctor.
 none "a half-made function" "${edge}st""ubs?$end" "libcuda|$doctor"
 # Paths of made-up machines are their own.
-none "a path of somebody's machine" "${edge}/(wo""rk|tm""p/brief)/|(^|[^[:alnum:]_./-])/(ho""me|ro""ot)/" "^tests/fixtures/"
+none "a path of somebody's machine" "${edge}/(wo""rk|tm""p/brief)/|(^|[^[:alnum:]_./*-])/(ho""me|ro""ot)/" "^tests/fixtures/"
 none "the host of a package registry" \
     "py""pi\.org|python""hosted\.org|npm""js\.|crates""\.io|proxy\.go""lang|ruby""gems\.org|deb\.deb""ian\.org|archive\.ubu""ntu|anaconda""\.(org|com)|download\.nvi""dia"
 # Doctor's rules cite where others met the same.

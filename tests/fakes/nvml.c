@@ -5,9 +5,10 @@
  * 15 (lost) processes N              compute processes on each GPU, from PID 1000 on; pid N: this one instead
  * hang WHERE, crash WHERE  where = init, count or gpu delay_ms N               before init answers
  * slowdowns earlier, later, both or differ    which numbers the counters of throttled time have; both, but
- * disagreeing replays N, throttled_us N         PCIe replays and throttled time; grow N: by so much at each
- * reading. link_gen N, link_width N, power_mw N, temperature N   not there when not set Built with FAKE_OLD
- * it has no more functions than a very old driver. */
+ * disagreeing. old_replays 1: PCIe replays by their own function only. replays N, throttled_us N         PCIe
+ * replays and throttled time; grow N: by so much at each reading. link_gen N, link_width N, power_mw N,
+ * temperature N   not there when not set Built with FAKE_OLD it has no more functions than a very old driver.
+ */
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -187,7 +188,12 @@ static void answer_field(struct field *f, unsigned long long more_ns) {
     f->type = 3;
     f->status = 3;
     f->value = 5000000 + more_ns;
-    if (f->id == 74) {
+    if (f->id == 94) {
+        char replays[64];
+        f->type = 1;
+        f->status = setting("replays", replays, sizeof replays) && number("old_replays", 0) == 0 ? 0 : 3;
+        f->value = (unsigned)number("replays", 0) + more_ns / 1000 - (unsigned)number("throttled_us", 0);
+    } else if (f->id == 74) {
         f->status = 0;
     } else if (f->id == 75) {
         f->status = known ? 0 : 3;

@@ -81,12 +81,16 @@ static void answers(void **state) {
 
 static void counts(void **state) {
     (void)state;
-    use_fake("nvml", "count 2\nreplays 3\ngrow 4\nlink_gen 5\nlink_width 16\npower_mw 120500\n");
+    use_fake("nvml", "count 2\nreplays 3\nthrottled_us 50\nlink_gen 5\nlink_width 16\npower_mw 120500\n");
     struct talk t = start();
     js_free(hear(&t));
     static const char question[] =
-        "{\"type\":\"counters\",\"gpus\":[\"GPU-00000000-0000-0000-0000-000000000001\",\"GPU-of-nobody\",7]}";
-    for (int i = 0; i < 2; i++) {
+        "{\"type\":\"counters\",\"whole\":true,\"gpus\":[\"GPU-00000000-0000-0000-0000-000000000001\",\"GPU-of-nobody\",7]}";
+    for (int i = 0; i < 2; i++) { /* the count in one call with the rest, and by its older function */
+        FILE *settings = fopen(getenv("GPUVET_FAKE_NVML"), "a");
+        assert_non_null(settings);
+        fprintf(settings, "replays %d\nold_replays %d\n", 3 + 4 * i, i);
+        fclose(settings);
         js *answer = say(&t, question);
         assert_string_equal(js_get_string(answer, "type", ""), "counters");
         const js *gpus = js_get(answer, "gpus");
@@ -99,7 +103,13 @@ static void counts(void **state) {
         assert_true(js_is_null(js_get(js_get(gpus, "GPU-of-nobody"), "replay")));
         js_free(answer);
     }
-    js *answer = say(&t, "{\"type\":\"counters\"}");
+    js *answer = say(&t, "{\"type\":\"counters\",\"gpus\":[\"GPU-00000000-0000-0000-0000-000000000000\"]}");
+    const js *only = js_get(js_get(answer, "gpus"), "GPU-00000000-0000-0000-0000-000000000000");
+    assert_int_equal(js_get_int(only, "replay", -1), 7);
+    assert_null(js_get(only, "power_w"));
+    assert_null(js_get(only, "pcie_gen"));
+    js_free(answer);
+    answer = say(&t, "{\"type\":\"counters\"}");
     assert_int_equal(js_length(js_get(answer, "gpus")), 0);
     js_free(answer);
     end(&t);
