@@ -22,6 +22,15 @@ static js *outer(json_t *value) {
     return (js *)value;
 }
 
+static void *allocate(size_t size) {
+    return mem_resize(NULL, size, 1);
+}
+
+/* jansson crashes when memory runs out in the middle of a file; ours ends with a word. */
+__attribute__((constructor)) static void use_checked_memory(void) {
+    json_set_alloc_funcs(allocate, free);
+}
+
 js *js_new_object(void) {
     return outer(json_object());
 }

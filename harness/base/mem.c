@@ -5,11 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static void *checked(void *p) {
     if (p == NULL) {
-        fputs("gpuvet: out of memory\n", stderr);
-        abort();
+        fputs("gpuvet: out of memory (see ulimit -v, and the memory limit of the cgroup)\n", stderr);
+        _exit(2); /* as for what is refused; nothing that still wants to run could be trusted to */
     }
     return p;
 }

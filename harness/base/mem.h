@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Allocation that does not fail: running out of memory in a small program leaves nothing sensible to do, so
- * these abort with one line on stderr. Everything they return is released with free(). */
+ * these end the process with one line on stderr and status 2. Everything they return is released with free(). */
 #ifndef GPUVET_BASE_MEM_H
 #define GPUVET_BASE_MEM_H
 
 #include <stddef.h>
 
-/* Zeroed memory for `count` objects of `size` bytes; overflow of the product aborts too. */
+/* Zeroed memory for `count` objects of `size` bytes; overflow of the product ends it too. */
 void *mem_zeroed(size_t count, size_t size) __attribute__((returns_nonnull));
 
 /* `old` grown or shrunk to `count` objects of `size` bytes; what is new is not zeroed. */

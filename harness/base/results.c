@@ -34,8 +34,9 @@ static char *choose(const char *given, const char **from) {
         return mem_copy_string("results");
     if (geteuid() == 0)
         return mem_copy_string("/var/lib/gpuvet");
-    if (variable("XDG_STATE_HOME") != NULL)
-        return path_join(variable("XDG_STATE_HOME"), "gpuvet");
+    const char *state = variable("XDG_STATE_HOME");
+    if (state != NULL && state[0] == '/') /* its specification: a relative path is to be ignored */
+        return path_join(state, "gpuvet");
     return variable("HOME") == NULL ? NULL : path_join(variable("HOME"), ".local/state/gpuvet");
 }
 

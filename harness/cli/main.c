@@ -144,5 +144,6 @@ int main(int argc, char **argv) {
     /* Writes to a pipe nobody reads fail with EPIPE instead of killing the process, which a coordinator with
      * workers at the other end could not survive. */
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a file over the limit (ulimit -f) fails with EFBIG, which can be told */
     return finish_output(dispatch(argc, argv));
 }
