@@ -48,7 +48,17 @@ static void describe_gpus(const char *joined, const struct node *node, struct te
 static bool goes_without_saying(const char *key, const js *value) {
     return (strcmp(key, "idle_us") == 0 && js_int(value, 0) == 0) ||
            (strcmp(key, "engine") == 0 && strcmp(js_string(value, ""), "ce") == 0) ||
-           (strcmp(key, "cache") == 0 && strcmp(js_string(value, ""), "cold") == 0);
+           (strcmp(key, "cache") == 0 && strcmp(js_string(value, ""), "cold") == 0) ||
+           strcmp(js_string(value, ""), "none") == 0; /* control, load */
+}
+
+/* The value alone is understood. */
+static bool speaks_for_itself(const char *key) {
+    static const char *const keys[] = {"memory", "role", "direction", "core", "source", "control", "load"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (strcmp(key, keys[i]) == 0)
+            return true;
+    return false;
 }
 
 static void describe_member(const char *key, const js *value, const struct node *node, struct text *out) {
@@ -68,8 +78,9 @@ static void describe_member(const char *key, const js *value, const struct node 
         text_addf(out, "idle %g ms", (double)number / 1000);
     else if (strcmp(key, "cpu_node") == 0)
         text_addf(out, "node %" PRId64, number);
-    else if (word != NULL &&
-             (strcmp(key, "memory") == 0 || strcmp(key, "role") == 0 || strcmp(key, "direction") == 0))
+    else if (strcmp(key, "mem_node") == 0)
+        text_addf(out, "memory of node %" PRId64, number);
+    else if (word != NULL && speaks_for_itself(key))
         text_add(out, word);
     else if (word != NULL)
         text_addf(out, "%s %s", key, word);

@@ -71,7 +71,7 @@ static void add_member(struct text *t, const char *name, const char *value, cons
         strings_free(&uuids);
     } else if (text_to_int(value, &number)) {
         text_addf(t, " %s=%s", name, value);
-    } else {
+    } else if (strcmp(value, "none") != 0) { /* no control, no load */
         text_addf(t, " %s", value);
     }
 }
