@@ -172,7 +172,7 @@ static js *ask_counters(const struct coordinator *c, struct watched *w, bool who
 }
 
 /* Takes apart what was watched. */
-static void add_gpu_state(js *record, struct watched *w, const js *measured) {
+static void add_gpu_state(const struct coordinator *c, js *record, struct watched *w, const js *measured) {
     js *state = gpu_state_between(w->before, w->after);
     state = gpu_state_add_links(state, w->uuids, js_get(measured, "link"));
     if (gpu_state_throttled(state))
@@ -181,6 +181,10 @@ static void add_gpu_state(js *record, struct watched *w, const js *measured) {
         js_set(record, "gpu_state", state);
     if (w->after != NULL)
         js_set_number(record, "gpu_state_ms", (double)w->asked_ns / 1e6);
+    if (c->quiet != NULL && c->quiet->unasked[0] != '\0' && js_length(w->uuids) > 0) {
+        js_append_string(js_get(record, "flags"), "gpus-not-asked"); /* quiet by all else that can be seen */
+        js_set_string(record, "gpus_not_asked", c->quiet->unasked);
+    }
     js_free(w->uuids);
     js_free(w->before);
     js_free(w->after);
@@ -230,7 +234,7 @@ static bool run_item(struct coordinator *c, struct session *session, const struc
     bool interrupted = interrupt_came(c->interrupt);
     js *record = judge_record(item, c->target->name, round, answer.record, answer.outcome,
                               answer.reason[0] != '\0' ? answer.reason : NULL);
-    add_gpu_state(record, &watched, answer.record);
+    add_gpu_state(c, record, &watched, answer.record);
     decorate(c, record, &answer);
     bool good = true;
     if (!interrupted || strcmp(answer.outcome, "ok") == 0)

@@ -183,6 +183,10 @@ static void look(struct quiet_gate *gate) {
     if (had)
         activity_free(&before);
     js *answer = ask_keeper(gate, message_new("activity"));
+    gate->unasked[0] = '\0';
+    if (gate->uses_gpus && !js_is_array(js_get(answer, "gpus")))
+        snprintf(gate->unasked, sizeof gate->unasked, "%s",
+                 js_get_string(answer, "reason", gate->keeper_reason));
     struct text gpus = {0};
     quiet_judge_gpus(js_get(answer, "gpus"), gate->own_round, &gpus);
     gate->own_round = false;
@@ -232,7 +236,7 @@ bool quiet_wait(struct quiet_gate *gate, struct interrupt *interrupt, void (*on_
 }
 
 void quiet_open(struct quiet_gate *gate, bool allow_busy, int64_t wait_ns, bool uses_gpus) {
-    *gate = (struct quiet_gate){.allow_busy = allow_busy, .wait_ns = wait_ns};
+    *gate = (struct quiet_gate){.allow_busy = allow_busy, .wait_ns = wait_ns, .uses_gpus = uses_gpus};
     gate->keeper.to = gate->keeper.from = gate->keeper.errors = -1;
     if (uses_gpus)
         start_keeper(gate);

@@ -16,8 +16,10 @@ struct quiet_gate {
     int64_t wait_ns; /* how long to wait for quiet */
     struct spawned keeper;
     struct text answers;     /* of the keeper, not yet read as lines */
-    char keeper_reason[200]; /* why GPU activity cannot be asked; "": it can, or no GPU is used */
-    struct activity last;    /* at the end of the last round, or of the last look */
+    char keeper_reason[200]; /* what the keeper could not do, or why it is gone */
+    bool uses_gpus;
+    char unasked[240];    /* why nobody could be asked who uses the GPUs; "": asked, or no GPU is used */
+    struct activity last; /* at the end of the last round, or of the last look */
     bool have_last;
     bool own_round;       /* since then our own round ran: a GPU's utilisation would be ours */
     int64_t ended_cpu_ns; /* CPU time of our ended children then */

@@ -7,8 +7,8 @@ export GPUVET_NVML=$GPUVET_BUILD/tests/fakes/libnvml.so GPUVET_FAKE_NVML=$PWD/nv
 printf 'count 2\nreplays 10\ngrow 3\nslowdowns earlier\nlink_gen 5\nlink_width 16\npower_mw 99000\ntemperature 41\n' >nvml
 
 # Without CUDA behind it the item cannot work, but it runs in a worker and is asked about like any other.
-run() { "$GPUVET" run --allow-busy --no-baseline --rounds 1 --case memory.copy --case 'fault@1/*how=gpu-sticky}*' --case null >out 2>err; }
-run
+run() { "$GPUVET" run --allow-busy --no-baseline "$@" --case memory.copy --case 'fault@1/*how=gpu-sticky}*' --case null >out 2>err; }
+run --rounds 1
 python3 - "$(last_run)" <<'P' || fail "gpu_state is not as it should be"
 import json, sys
 records = [json.loads(line) for line in open(sys.argv[1]) if '"type":"record"' in line]
@@ -27,10 +27,19 @@ for r in records:
     if r["case"] == "null":
         assert "gpu_state" not in r and "gpu_state_ms" not in r, "an item without a GPU asks nobody"
 P
-# A keeper whose NVML hangs or crashes later costs the counters only.
-for way in "crash gpu" "hang count"; do
+# A keeper that crashes or hangs while it counts costs the counters; who uses the GPUs cannot be asked from then on,
+# and that is said.
+for way in "crash uuid" "hang uuid"; do
     printf 'count 1\nreplays 0\n%s\n' "$way" >nvml
-    run
+    run --rounds 2
     grep -q '"type":"footer".*"outcome":"complete"' "$(last_run)" || fail "$way: no whole run"
+    grep '"type":"record"' "$(last_run)" | grep '"case":"fault"' >faults
+    [ "$(wc -l <faults)" = 2 ] || fail "$way: not two records"
+    lacks faults gpu_state
+    head -1 faults >first
+    tail -1 faults >second
+    lacks first gpus-not-asked
+    grep -q '"flags":\[[^]]*"gpus-not-asked"' second || fail "$way: the second round is not flagged"
+    has second '"gpus_not_asked":"the keeper no longer answers'
 done
 exit 0

@@ -3,11 +3,12 @@
  * lines of "key value": init N, count_code N     what these calls answer (nvmlReturn_t) count N GPUs;
  * addresses fall with the index, so that sorting by address shows lost N                   this GPU answers
  * 15 (lost) processes N              compute processes on each GPU, from PID 1000 on; pid N: this one instead
- * hang WHERE, crash WHERE  where = init, count or gpu delay_ms N               before init answers
- * slowdowns earlier, later, both or differ    which numbers the counters of throttled time have; both, but
- * disagreeing. old_replays 1: PCIe replays by their own function only. replays N, throttled_us N         PCIe
- * replays and throttled time; grow N: by so much at each reading. link_gen N, link_width N, power_mw N,
- * temperature N   not there when not set Built with FAKE_OLD it has no more functions than a very old driver.
+ * hang WHERE, crash WHERE  where = init, count, gpu, uuid (finding a GPU by it) or utilization delay_ms N
+ * before init answers slowdowns earlier, later, both or differ    which numbers the counters of throttled
+ * time have; both, but disagreeing. old_replays 1: PCIe replays by their own function only. replays N,
+ * throttled_us N         PCIe replays and throttled time; grow N: by so much at each reading. link_gen N,
+ * link_width N, power_mw N, temperature N   not there when not set Built with FAKE_OLD it has no more
+ * functions than a very old driver.
  */
 #include <signal.h>
 #include <stdint.h>
@@ -107,6 +108,7 @@ EXPORT int nvmlSystemGetDriverVersion(char *out, unsigned size) {
 
 EXPORT int nvmlDeviceGetHandleByUUID(const char *uuid, device *out) {
     char mine[64];
+    misbehave("uuid");
     for (unsigned i = 0; i < (unsigned)number("count", 1); i++) {
         nvmlDeviceGetUUID((device)((uintptr_t)i + 1), mine, sizeof mine);
         if (strcmp(mine, uuid) == 0) {
@@ -263,6 +265,7 @@ EXPORT int nvmlDeviceGetMaxPcieLinkGeneration(device d, unsigned *out) {
 }
 
 EXPORT int nvmlDeviceGetUtilizationRates(device d, unsigned out[2]) {
+    misbehave("utilization");
     out[0] = 7 + index_of(d);
     out[1] = 1;
     return 0;
