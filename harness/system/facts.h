@@ -148,17 +148,25 @@ struct facts {
     struct settings variables; /* of the process's environment, by allow-list */
 };
 
+struct files_table;
+struct recording;
+
 /* Where facts come from. */
 struct source {
     char *root; /* "" live (so that root + "/proc" is a path), DIR/root for a capture */
     bool live;
-    js *probes;          /* a capture's probes.json; NULL live */
-    char *topology;      /* a capture's topology.xml; NULL: none */
-    char *dev_table;     /* a capture's dev.tsv; NULL: none, and live */
-    char *files_table;   /* a capture's files.tsv; likewise */
-    char *kernel_log;    /* klog.txt; live filled by whoever reads the log; NULL: not known */
-    char *where;         /* a capture's "host" or "container"; NULL live */
-    char *manager;       /* a capture's "lxc", "docker", …; NULL live or unknown */
+    js *probes;        /* a capture's probes.json; NULL live */
+    char *topology;    /* a capture's topology.xml; NULL: none */
+    char *dev_table;   /* a capture's dev.tsv; NULL: none, and live */
+    char *files_table; /* a capture's files.tsv; likewise */
+    char *kernel_log;  /* klog.txt; live filled by whoever reads the log; NULL: not known */
+    char *where;       /* a capture's "host" or "container"; NULL live */
+    char *manager;     /* a capture's "lxc", "docker", …; NULL live or unknown */
+    /* The same taken apart, for look.h; NULL: none. */
+    struct files_table *files;
+    bool recorded; /* gpuvet wrote the capture: what it lacks of what facts read was not there */
+    /* What is looked at is noted here, to be written as a capture; borrowed, NULL: not wanted. */
+    struct recording *recording;
     bool hash_libraries; /* also read whole libraries for their sha256: seconds, so off at first */
 };
 bool source_live(struct source *out, struct error *err);

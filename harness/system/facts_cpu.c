@@ -149,6 +149,11 @@ void read_cpu(const struct source *source, struct cpu_facts *out) {
 
 /* Reading the effective bound disturbs nothing; only writing to the device does. */
 static void read_pm_qos(const struct source *source, struct idle_facts *out) {
+    const js *probed = js_get(source->probes, "pm_qos_cpu_latency_us");
+    if (js_is_number(probed))
+        out->pm_qos_latency_us = (struct fact_number){.known = true, .value = js_int(probed, 0)};
+    else if (strcmp(js_string(probed, ""), FACT_NEEDS_ROOT) == 0)
+        out->pm_qos_latency_us.why = FACT_NEEDS_ROOT;
     if (!source->live)
         return;
     int fd = open("/dev/cpu_dma_latency", O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);

@@ -2,6 +2,8 @@
 #include "system/look.h"
 
 #include "base/mem.h"
+#include "system/files_table.h"
+#include "system/recording.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -168,10 +170,18 @@ static int open_kind(const struct source *source, const char *path, mode_t type)
 
 /* ---- reading ---- */
 
-bool look_bytes(const struct source *source, const char *path, size_t limit, struct text *out) {
+/* What could not be read when the capture was made is missing for the same reason. */
+static void captured_reason(const struct source *source, const char *path) {
+    const struct file_entry *entry = errno == ENOENT ? files_table_find(source->files, path) : NULL;
+    errno = entry != NULL && entry->why != 0 ? entry->why : errno;
+}
+
+static bool read_bytes(const struct source *source, const char *path, size_t limit, struct text *out) {
     int fd = open_kind(source, path, S_IFREG);
-    if (fd < 0)
+    if (fd < 0) {
+        captured_reason(source, path);
         return false;
+    }
     char chunk[16384];
     ssize_t n = 1;
     int why = 0;
@@ -188,6 +198,17 @@ bool look_bytes(const struct source *source, const char *path, size_t limit, str
     close(fd);
     errno = why;
     return why == 0;
+}
+
+bool look_bytes(const struct source *source, const char *path, size_t limit, struct text *out) {
+    size_t before = out->length;
+    bool good = read_bytes(source, path, limit, out);
+    if (source->recording != NULL) {
+        int why = good ? 0 : errno;
+        recording_read(source->recording, path, text_string(out) + before, out->length - before, why);
+        errno = why;
+    }
+    return good;
 }
 
 char *look_text(const struct source *source, const char *path) {
@@ -236,45 +257,96 @@ struct fact_number look_number(const struct source *source, const char *format, 
     return fact;
 }
 
-bool look_list(const struct source *source, const char *path, struct strings *out) {
-    int fd = open_kind(source, path, S_IFDIR);
-    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-    if (dir == NULL) {
-        if (fd >= 0)
-            close(fd);
-        return false;
+/* Once each, in order. */
+static void sort_names(struct strings *names) {
+    size_t kept = 0;
+    strings_sort(names);
+    for (size_t i = 0; i < names->count; i++) {
+        if (kept > 0 && strcmp(names->items[kept - 1], names->items[i]) == 0)
+            free(names->items[i]);
+        else
+            names->items[kept++] = names->items[i];
     }
-    const struct dirent *entry;
-    while (out->count < LOOK_MAX_ENTRIES && (entry = readdir(dir)) != NULL)
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            strings_add(out, entry->d_name);
-    closedir(dir);
-    strings_sort(out);
-    return true;
+    names->count = kept;
 }
 
-char *look_link(const struct source *source, const char *path) {
+bool look_list(const struct source *source, const char *path, struct strings *out) {
+    size_t before = out->count;
+    int fd = open_kind(source, path, S_IFDIR);
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    const struct dirent *entry;
+    if (dir == NULL && fd >= 0)
+        close(fd);
+    while (dir != NULL && out->count < LOOK_MAX_ENTRIES && (entry = readdir(dir)) != NULL)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            strings_add(out, entry->d_name);
+    if (dir != NULL)
+        closedir(dir);
+    if (source->files != NULL)
+        files_table_names(source->files, path, LOOK_MAX_ENTRIES, out);
+    sort_names(out);
+    if (source->recording != NULL && dir != NULL)
+        recording_list(source->recording, path, out);
+    const struct file_entry *folder = files_table_find(source->files, path);
+    return dir != NULL || out->count > before || (folder != NULL && folder->type == 'd' && folder->why == 0);
+}
+
+static char *read_link(const struct source *source, const char *path) {
     char target[PATH_MAX];
     ssize_t n = -1;
     if (source->root[0] == '\0') {
         n = readlink(path, target, sizeof target);
     } else {
         int fd = open_below(source->root, path, false);
-        if (fd < 0)
-            return NULL;
-        n = readlinkat(fd, "", target, sizeof target);
-        close(fd);
+        if (fd >= 0) {
+            n = readlinkat(fd, "", target, sizeof target);
+            close(fd);
+        }
     }
     return n > 0 && (size_t)n < sizeof target ? mem_copy_bytes(target, (size_t)n) : NULL;
 }
 
+char *look_link(const struct source *source, const char *path) {
+    char *target = read_link(source, path);
+    const struct file_entry *entry = target == NULL ? files_table_find(source->files, path) : NULL;
+    if (source->recording != NULL && target != NULL)
+        recording_path(source->recording, path);
+    if (entry != NULL && entry->type == 'l' && entry->target[0] != '\0')
+        return mem_copy_string(entry->target);
+    return target;
+}
+
+/* Whether a path of the table is there; of a link, whether its target is. */
+static bool table_has(const struct source *source, const char *path, int links) {
+    const struct file_entry *entry = files_table_find(source->files, path);
+    if (entry == NULL || links > WALK_LINKS)
+        return false;
+    if (entry->type != 'l')
+        return true;
+    const char *slash = strrchr(path, '/');
+    struct text target = {0};
+    if (entry->target[0] != '/')
+        text_addf(&target, "%.*s/", (int)(slash - path), path);
+    text_add(&target, entry->target);
+    int fd = open_below(source->root, text_string(&target), true);
+    bool there = fd >= 0 || table_has(source, text_string(&target), links + 1);
+    if (fd >= 0)
+        close(fd);
+    text_free(&target);
+    return there;
+}
+
 bool look_exists(const struct source *source, const char *path) {
     struct stat st;
-    if (source->root[0] == '\0')
-        return stat(path, &st) == 0;
+    if (source->root[0] == '\0') {
+        bool there = stat(path, &st) == 0;
+        if (source->recording != NULL && there)
+            recording_path(source->recording, path);
+        return there;
+    }
     int fd = open_below(source->root, path, true);
     if (fd < 0)
-        return false;
+        return table_has(source, path, 0);
     close(fd);
     return true;
 }

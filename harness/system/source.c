@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where facts come from: the live machine, or a folder of gpuvet.capture/1 (docs/capture.md). */
 #include "base/files.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "system/facts.h"
+#include "system/files_table.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -35,6 +37,9 @@ void source_free(struct source *source) {
     free(source->topology);
     free(source->dev_table);
     free(source->files_table);
+    if (source->files != NULL)
+        files_table_free(source->files);
+    free(source->files);
     free(source->kernel_log);
     free(source->where);
     free(source->manager);
@@ -134,24 +139,45 @@ static bool read_json(const char *dir, const char *name, size_t limit, js **out,
     return good;
 }
 
+static bool check_schema(const char *dir, const js *manifest, struct error *err) {
+    const js *schema = js_get(manifest, "schema");
+    if (schema == NULL || strcmp(js_string(schema, ""), "gpuvet.capture/1") == 0)
+        return true;
+    return FAIL(err, ERROR_DATA,
+                "%s/manifest.json: schema '%.60s' is not known; this gpuvet reads gpuvet.capture/1", dir,
+                js_string(schema, ""));
+}
+
+/* Not there, it is a capture by hand: of a host, as far as anybody knows. */
 static bool take_manifest(const char *dir, struct source *out, struct error *err) {
     js *manifest = NULL;
-    if (!read_json(dir, "manifest.json", MAX_MANIFEST, &manifest, err)) {
-        js_free(manifest);
-        return RELAY(err);
+    bool good =
+        read_json(dir, "manifest.json", MAX_MANIFEST, &manifest, err) && check_schema(dir, manifest, err);
+    if (good) {
+        out->where = mem_copy_string(js_get_string(manifest, "where", "host"));
+        out->manager = mem_copy_string(js_get_string(manifest, "manager", NULL));
+        out->recorded = js_get_bool(manifest, "recorded", false);
+        if (js_get_bool(manifest, "incomplete", false))
+            log_warning("capture %s: its writing was interrupted, so facts are missing", dir);
     }
-    const char *schema = js_get_string(manifest, "schema", NULL);
-    bool good = true;
-    if (manifest == NULL)
-        good = FAIL(err, ERROR_DATA, "%s is no capture: it has no manifest.json", dir);
-    else if (schema == NULL || strcmp(schema, "gpuvet.capture/1") != 0)
-        good = FAIL(err, ERROR_DATA,
-                    "%s/manifest.json: schema '%.60s' is not known; this gpuvet reads gpuvet.capture/1", dir,
-                    schema == NULL ? "" : schema);
-    out->where = mem_copy_string(js_get_string(manifest, "where", "host"));
-    out->manager = mem_copy_string(js_get_string(manifest, "manager", NULL));
     js_free(manifest);
-    return good;
+    return good || RELAY(err);
+}
+
+/* Any of the format's files makes a folder a capture. */
+static bool check_known(const char *dir, struct error *err) {
+    static const char *const known[] = {"manifest.json", "root",         "files.tsv",  "dev.tsv",
+                                        "klog.txt",      "topology.xml", "probes.json"};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        char *path = path_join(dir, known[i]);
+        struct stat st;
+        bool there = lstat(path, &st) == 0;
+        free(path);
+        if (there)
+            return true;
+    }
+    return FAIL(err, ERROR_DATA,
+                "%s is no capture: it has no manifest.json, no root/ and no other file of one", dir);
 }
 
 /* root itself may be no link: every path is resolved below it, wherever it is. */
@@ -172,13 +198,22 @@ static bool take_text(const char *dir, const char *name, size_t limit, char **ou
     return good || RELAY(err);
 }
 
+static bool take_files(const char *dir, struct source *out, struct error *err) {
+    bool good = take_text(dir, "files.tsv", MAX_TABLE, &out->files_table, err);
+    if (good && out->files_table != NULL) {
+        out->files = mem_zeroed(1, sizeof *out->files);
+        good = files_table_parse(out->files_table, out->files, err) || error_context(err, "capture %s", dir);
+    }
+    return good || RELAY(err);
+}
+
 bool source_capture(const char *dir, struct source *out, struct error *err) {
     *out = (struct source){.root = path_join(dir, "root")};
-    bool good = survey_capture(dir, err) && check_root(out->root, err) && take_manifest(dir, out, err) &&
+    bool good = survey_capture(dir, err) && check_known(dir, err) && check_root(out->root, err) &&
+                take_manifest(dir, out, err) &&
                 read_json(dir, "probes.json", MAX_PROBES, &out->probes, err) &&
                 take_text(dir, "topology.xml", MAX_TOPOLOGY, &out->topology, err) &&
-                take_text(dir, "dev.tsv", MAX_TABLE, &out->dev_table, err) &&
-                take_text(dir, "files.tsv", MAX_TABLE, &out->files_table, err) &&
+                take_text(dir, "dev.tsv", MAX_TABLE, &out->dev_table, err) && take_files(dir, out, err) &&
                 take_text(dir, "klog.txt", MAX_KERNEL_LOG, &out->kernel_log, err);
     if (!good)
         source_free(out);
