@@ -67,9 +67,10 @@ check_format() {
     sources '*.c' '*.h' '*.cu' '*.cuh' -- harness bench kernels tests cmake | xargs clang-format --dry-run -Werror
 }
 
+# SC2317: some versions take what only a trap or "$@" calls for code that is never reached.
 check_shell() {
     command -v shellcheck >/dev/null || { echo "skip: shellcheck is not installed"; return 77; }
-    sources '*.sh' run -- scripts tests .ci | xargs shellcheck -x -P SCRIPTDIR
+    sources '*.sh' run -- scripts tests .ci | xargs shellcheck -x -P SCRIPTDIR -e SC2317
 }
 
 check_tidy() {
