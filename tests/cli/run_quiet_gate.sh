@@ -10,7 +10,10 @@ groups=()
 # shellcheck disable=SC2317 # reached by the trap
 undo() {
     for p in "${pids[@]}"; do kill -KILL "$p" 2>/dev/null; wait "$p" 2>/dev/null; done
-    for g in "${groups[@]}"; do rmdir "$g" 2>/dev/null || { sleep 0.5; rmdir "$g"; }; done
+    # A group is empty only when the kernel is through with its processes.
+    for g in "${groups[@]}"; do
+        for _ in $(seq 50); do rmdir "$g" 2>/dev/null && break; [ -d "$g" ] || break; sleep 0.1; done
+    done
 }
 trap undo EXIT
 
@@ -52,10 +55,11 @@ flagged "GPU 0 is used by PID $trainer (trainer)"
 # The container that it is in, where a group can be made to look like one.
 group=$(cgroup_of pids)
 if [ -n "$group" ] && mkdir -p "$group/docker" 2>/dev/null; then
-    groups=("$group/docker/0123456789abcdef0123456789abcdef" "$group/docker")
-    mkdir "${groups[0]}"
+    id=$(printf '%012x%052x' $$ 0)
+    groups=("$group/docker/$id" "$group/docker")
+    mkdir "${groups[0]}" || fail "no group ${groups[0]}"
     echo "$trainer" >"${groups[0]}/cgroup.procs" || fail "cannot move a process to ${groups[0]}"
-    refused "GPU 0 is used by PID $trainer (trainer, docker container 0123456789ab)"
+    refused "GPU 0 is used by PID $trainer (trainer, docker container ${id:0:12})"
     echo "$trainer" >"$group/cgroup.procs"
 else
     echo "not tried: a container's name (no cgroup can be made here)"
