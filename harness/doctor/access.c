@@ -145,6 +145,14 @@ static void read_gpus(struct access *a) {
 
 /* ---- which are asked for ---- */
 
+/* The number at the end of "/dev/nvidia0"; -1: none. */
+static int number_after(const char *path, const char *prefix) {
+    int64_t number;
+    bool good = text_starts(path, prefix) && path[strlen(prefix)] >= '0' && path[strlen(prefix)] <= '9' &&
+                text_to_int(path + strlen(prefix), &number);
+    return good && number < 1 << 20 ? (int)number : -1;
+}
+
 static const struct device_node *gpu_node(const struct access *a, int minor) {
     char path[32];
     snprintf(path, sizeof path, "/dev/nvidia%d", minor);
@@ -216,6 +224,8 @@ static void find_asked(struct access *a) {
     a->wanted = device_nodes_find(scene->nodes, "/dev/nvidiactl") != NULL;
     for (size_t i = 0; i < a->n_gpus; i++)
         a->wanted = a->wanted || a->gpus[i].asked_by != NULL;
+    for (size_t i = 0; i < scene->nodes->count; i++)
+        a->wanted = a->wanted || number_after(scene->nodes->items[i].path, "/dev/nvidia") >= 0;
 }
 
 /* ---- the nodes ---- */
@@ -240,14 +250,6 @@ static void add_subject(struct access *a, enum access_role role, const char *pat
     for (size_t i = 0; role == ROLE_GPU && i < a->n_gpus; i++)
         if (a->gpus[i].minor == minor)
             subject->gpu = &a->gpus[i];
-}
-
-/* The number at the end of "/dev/nvidia0"; -1: none. */
-static int number_after(const char *path, const char *prefix) {
-    int64_t number;
-    bool good = text_starts(path, prefix) && path[strlen(prefix)] >= '0' && path[strlen(prefix)] <= '9' &&
-                text_to_int(path + strlen(prefix), &number);
-    return good && number < 1 << 20 ? (int)number : -1;
 }
 
 static void list_subjects(struct access *a) {

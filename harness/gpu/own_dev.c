@@ -64,17 +64,17 @@ static void copy_link(int old, const char *name, const char *to) {
 
 static bool fill(int old, const char *to);
 
-static bool copy_entry(int old, const char *name, const char *folder) {
+/* The type is the listing's: to look at the node itself may hang, where a dead file system is mounted on it.
+ */
+static bool copy_entry(int old, const struct dirent *entry, const char *folder) {
     char to[PATH_MAX];
-    struct stat st;
+    const char *name = entry->d_name;
     snprintf(to, sizeof to, "%s/%s", folder, name);
-    if (fstatat(old, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
-        return false;
-    if (S_ISLNK(st.st_mode)) {
+    if (entry->d_type == DT_LNK) {
         copy_link(old, name, to);
         return true;
     }
-    if (S_ISDIR(st.st_mode)) {
+    if (entry->d_type == DT_DIR) {
         if (mkdir(to, 0755) != 0)
             return false;
         if (strcmp(name, caps) != 0)
@@ -99,7 +99,7 @@ static bool fill(int old, const char *to) {
     const struct dirent *entry;
     for (int n = 0; good && n < MAX_ENTRIES && (entry = readdir(dir)) != NULL; n++)
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
-            !copy_entry(old, entry->d_name, to))
+            !copy_entry(old, entry, to))
             good = !text_starts(entry->d_name, "nvidia");
     if (dir != NULL)
         closedir(dir);

@@ -119,11 +119,11 @@ struct job {
     pid_t pid;       /* of gpuvet */
 };
 
-static js *try_group(const struct job *job, const struct device_files *files, const char *path, bool own) {
+static js *try_group(const struct job *job, int folder, const char *path, bool own) {
     struct device_verdict verdicts[DEVICE_MAX_WISHES];
     struct strings levels = {0};
     list_levels(path, &levels);
-    device_try(files, job->wishes, job->v2 ? job->place.mount : NULL, &levels, own, job->pid, verdicts);
+    device_try(folder, job->wishes, job->v2 ? job->place.mount : NULL, &levels, own, job->pid, verdicts);
     js *tried = tried_json(job->wishes, verdicts, &levels);
     strings_free(&levels);
     return tried;
@@ -194,7 +194,7 @@ static char *group_in(const char *text, const char *controller) {
     return found;
 }
 
-static void take_container(const struct job *job, const struct device_files *files, int64_t pid, js *out) {
+static void take_container(const struct job *job, int folder, int64_t pid, js *out) {
     char path[48], name[80];
     const char *manager;
     struct text text = {0};
@@ -227,7 +227,7 @@ static void take_container(const struct job *job, const struct device_files *fil
             cgroup_place_free(&place);
         }
         if (v2 != NULL && strcmp(v2, "/") != 0)
-            js_set(one, "tried", try_group(job, files, v2, false));
+            js_set(one, "tried", try_group(job, folder, v2, false));
         js_append(out, one);
     }
     free(v1);
@@ -235,14 +235,14 @@ static void take_container(const struct job *job, const struct device_files *fil
     text_free(&text);
 }
 
-static js *try_containers(const struct job *job, const struct device_files *files) {
+static js *try_containers(const struct job *job, int folder) {
     struct strings names = {0};
     js *out = js_new_array();
     look_list(job->source, "/proc", &names);
     for (size_t i = 0; i < names.count && i < MAX_PIDS && js_length(out) < MAX_CONTAINERS; i++) {
         int64_t pid;
         if (text_to_int(names.items[i], &pid) && pid > 1)
-            take_container(job, files, pid, out);
+            take_container(job, folder, pid, out);
     }
     strings_free(&names);
     return out;
@@ -252,13 +252,12 @@ static js *try_containers(const struct job *job, const struct device_files *file
 
 static void body(void *argument, int fd) {
     const struct job *job = argument;
-    struct device_files files;
-    device_files_make(job->wishes, &files);
+    int folder = device_folder();
     js *out = js_new_object();
     js_set_string(out, "group", job->v2 ? (job->place.path[0] == '\0' ? "/" : job->place.path) : NULL);
-    js_set(out, "tried", try_group(job, &files, job->v2 ? job->place.path : "", true));
+    js_set(out, "tried", try_group(job, folder, job->v2 ? job->place.path : "", true));
     if (job->containers)
-        js_set(out, "containers", try_containers(job, &files));
+        js_set(out, "containers", try_containers(job, folder));
     char *text = js_text(out);
     struct error err = {0};
     fd_write_all(fd, text, strlen(text), &err);

@@ -188,20 +188,20 @@ void device_nodes_live(struct device_nodes *out) {
 }
 
 void device_nodes_again(struct device_nodes *nodes) {
-    struct device_nodes now = {0};
+    struct device_nodes now = {0}, added = {0};
     list_all(&now);
-    look_at_all(&now);
-    size_t before = nodes->count;
-    for (size_t i = 0; i < now.count; i++) {
-        struct device_nodes old = {.items = nodes->items, .count = before};
-        if (device_nodes_find(&old, now.items[i].path) != NULL)
-            continue;
-        struct device_node *node = device_nodes_add(nodes, now.items[i].path);
+    /* Only what is new is looked at: a node that hung would hang again. */
+    for (size_t i = 0; i < now.count; i++)
+        if (device_nodes_find(nodes, now.items[i].path) == NULL)
+            device_nodes_add(&added, now.items[i].path)->made_by_probe = true;
+    look_at_all(&added);
+    for (size_t i = 0; i < added.count; i++) {
+        struct device_node *node = device_nodes_add(nodes, added.items[i].path);
         char *path = node->path;
-        *node = now.items[i];
+        *node = added.items[i];
         node->path = path;
-        node->made_by_probe = true;
     }
     device_nodes_sort(nodes);
+    device_nodes_free(&added);
     device_nodes_free(&now);
 }

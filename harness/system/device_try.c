@@ -23,7 +23,7 @@
 /* linux/mount.h and sys/mount.h quarrel on some distributions; the numbers are the kernel's. */
 enum { FS_CLOEXEC = 1, FS_CREATE = 6, FSM_CLOEXEC = 1, NR_FSOPEN = 430, NR_FSCONFIG = 431, NR_FSMOUNT = 432 };
 
-static int hidden_folder(void) {
+int device_folder(void) {
     int fs = (int)syscall(NR_FSOPEN, "tmpfs", FS_CLOEXEC);
     int folder = -1;
     if (fs >= 0 && syscall(NR_FSCONFIG, fs, FS_CREATE, NULL, NULL, 0) == 0)
@@ -33,23 +33,24 @@ static int hidden_folder(void) {
     return folder;
 }
 
-void device_files_make(const struct device_wishes *wishes, struct device_files *out) {
-    *out = (struct device_files){.folder = hidden_folder()};
-    for (size_t i = 0; out->folder >= 0 && i < wishes->count; i++) {
+/* A group that refuses a number mostly refuses to make its node as well: whoever may makes them, for all. */
+static void make_nodes(int folder, const struct device_wishes *wishes) {
+    for (size_t i = 0; folder >= 0 && i < wishes->count; i++) {
         char name[24];
         snprintf(name, sizeof name, "%zu", i);
         dev_t device = makedev((unsigned)wishes->items[i].major, (unsigned)wishes->items[i].minor);
-        out->made[i] = mknodat(out->folder, name, S_IFCHR | 0666, device) == 0;
+        if (mknodat(folder, name, S_IFCHR | 0666, device) != 0 && errno != EEXIST && errno != EPERM)
+            return;
     }
 }
 
-static int ask(const struct device_files *files, const struct device_wishes *wishes, size_t i) {
-    const struct device_wish *wish = &wishes->items[i];
+/* 0, errno, or -1: there is no node to ask for. */
+static int ask(int folder, const struct device_wish *wish, size_t i) {
     char name[24];
     struct stat st;
     snprintf(name, sizeof name, "%zu", i);
-    if (files->made[i])
-        return faccessat(files->folder, name, R_OK | W_OK, AT_EACCESS) == 0 ? 0 : errno;
+    if (folder >= 0 && fstatat(folder, name, &st, 0) == 0)
+        return faccessat(folder, name, R_OK | W_OK, AT_EACCESS) == 0 ? 0 : errno;
     bool fits = stat(wish->path, &st) == 0 && S_ISCHR(st.st_mode) &&
                 st.st_rdev == makedev((unsigned)wish->major, (unsigned)wish->minor);
     if (!fits)
@@ -59,9 +60,10 @@ static int ask(const struct device_files *files, const struct device_wishes *wis
     return errno == EPERM ? EPERM : -1; /* EACCES is the mode's answer, before the group's */
 }
 
-static void ask_all(const struct device_files *files, const struct device_wishes *wishes, int *errors) {
+static void ask_all(int folder, const struct device_wishes *wishes, int *errors) {
+    make_nodes(folder, wishes);
     for (size_t i = 0; i < wishes->count; i++)
-        errors[i] = ask(files, wishes, i);
+        errors[i] = ask(folder, &wishes->items[i], i);
 }
 
 /* ---- a group for a moment ---- */
@@ -119,28 +121,26 @@ static int start_keeper(const char *group, pid_t *keeper) {
 }
 
 /* In the child: into the group, ask, answer. */
-static _Noreturn void ask_inside(const char *group, const struct device_files *files,
-                                 const struct device_wishes *wishes, int out) {
+static _Noreturn void ask_inside(const char *group, int folder, const struct device_wishes *wishes, int out) {
     int errors[DEVICE_MAX_WISHES];
-    char procs[PATH_MAX];
+    char procs[PATH_MAX + 64];
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     snprintf(procs, sizeof procs, "%s/cgroup.procs", group);
     int fd = open(procs, O_WRONLY | O_CLOEXEC);
     if (fd < 0 || write(fd, "0", 1) != 1)
         _exit(1);
-    ask_all(files, wishes, errors);
+    ask_all(folder, wishes, errors);
     size_t size = wishes->count * sizeof *errors;
     _exit(write(out, errors, size) == (ssize_t)size ? 0 : 1);
 }
 
-static bool ask_in(const char *group, const struct device_files *files, const struct device_wishes *wishes,
-                   int *errors) {
+static bool ask_in(const char *group, int folder, const struct device_wishes *wishes, int *errors) {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
         return false;
     pid_t child = fork();
     if (child == 0)
-        ask_inside(group, files, wishes, ends[1]);
+        ask_inside(group, folder, wishes, ends[1]);
     close(ends[1]);
     size_t size = wishes->count * sizeof *errors;
     bool good = child > 0 && read(ends[0], errors, size) == (ssize_t)size;
@@ -151,8 +151,8 @@ static bool ask_in(const char *group, const struct device_files *files, const st
 }
 
 /* False: nothing can be said about this level. */
-static bool try_level(const char *mount, const char *level, const struct device_files *files,
-                      const struct device_wishes *wishes, pid_t pid, int *errors) {
+static bool try_level(const char *mount, const char *level, int hidden, const struct device_wishes *wishes,
+                      pid_t pid, int *errors) {
     char folder[PATH_MAX], group[PATH_MAX + 32];
     pid_t keeper = -1;
     if (snprintf(folder, sizeof folder, "%s%s", mount, strcmp(level, "/") == 0 ? "" : level) >= PATH_MAX)
@@ -162,40 +162,46 @@ static bool try_level(const char *mount, const char *level, const struct device_
     int held = start_keeper(group, &keeper);
     if (held < 0)
         return false;
-    bool good = mkdir(group, 0755) == 0 && ask_in(group, files, wishes, errors);
+    bool good = mkdir(group, 0755) == 0 && ask_in(group, hidden, wishes, errors);
     remove_group(group, 50 * NS_PER_MS);
     close(held);
     waitpid(keeper, NULL, 0);
     return good;
 }
 
-void device_try(const struct device_files *files, const struct device_wishes *wishes, const char *mount,
+/* Whether some number is refused, or not known: only then is it worth making groups. */
+static bool is_open_question(const int *errors, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (errors[i] == EPERM || errors[i] < 0)
+            return true;
+    return false;
+}
+
+void device_try(int folder, const struct device_wishes *wishes, const char *mount,
                 const struct strings *levels, bool own, pid_t pid, struct device_verdict *verdicts) {
-    int errors[DEVICE_MAX_WISHES];
-    bool denied = !own;
-    for (size_t i = 0; i < wishes->count; i++) {
-        verdicts[i] = (struct device_verdict){.error = own ? ask(files, wishes, i) : -1, .denied_at = -1};
-        denied = denied || verdicts[i].error == EPERM;
-    }
-    /* Who is not refused needs no groups made. A container is asked at its leaf first, which stands for all.
-     */
-    if (!denied || mount == NULL)
+    int errors[DEVICE_MAX_WISHES], leaf[DEVICE_MAX_WISHES];
+    size_t count = wishes->count;
+    bool known = own || (mount != NULL &&
+                         try_level(mount, levels->items[levels->count - 1], folder, wishes, pid, leaf));
+    if (own)
+        ask_all(folder, wishes, leaf);
+    for (size_t i = 0; i < count; i++)
+        verdicts[i] = (struct device_verdict){.error = known ? leaf[i] : -1, .denied_at = -1};
+    if (!known || mount == NULL || !is_open_question(leaf, count))
         return;
-    size_t last = levels->count - 1;
-    if (!own) {
-        denied = false;
-        if (!try_level(mount, levels->items[last], files, wishes, pid, errors))
-            return;
-        for (size_t i = 0; i < wishes->count; i++) {
-            verdicts[i].error = errors[i];
-            denied = denied || errors[i] == EPERM;
-        }
-    }
-    for (size_t level = 0; denied && level < levels->count; level++) {
-        if (!try_level(mount, levels->items[level], files, wishes, pid, errors))
-            continue;
-        for (size_t i = 0; i < wishes->count; i++)
-            if (errors[i] == EPERM && verdicts[i].error == EPERM && verdicts[i].denied_at < 0)
-                verdicts[i].denied_at = (int)level;
-    }
+    int first[DEVICE_MAX_WISHES];
+    for (size_t i = 0; i < count; i++)
+        first[i] = -1;
+    for (size_t level = 0; level < levels->count; level++)
+        if (try_level(mount, levels->items[level], folder, wishes, pid, errors))
+            for (size_t i = 0; i < count; i++)
+                if (errors[i] == EPERM && first[i] < 0)
+                    first[i] = (int)level;
+    /* Nodes that the leaf could not make are there now. */
+    known = own || try_level(mount, levels->items[levels->count - 1], folder, wishes, pid, leaf);
+    if (own)
+        ask_all(folder, wishes, leaf);
+    for (size_t i = 0; known && i < count; i++)
+        verdicts[i] =
+            (struct device_verdict){.error = leaf[i], .denied_at = leaf[i] == EPERM ? first[i] : -1};
 }

@@ -20,12 +20,8 @@ struct device_wishes {
     size_t count;
 };
 
-/* Nodes to ask for, on a file system without a mount point. */
-struct device_files {
-    int folder;                   /* -1: none could be made */
-    bool made[DEVICE_MAX_WISHES]; /* false: the node of the wish's path stands in, if it has the numbers */
-};
-void device_files_make(const struct device_wishes *wishes, struct device_files *out);
+/* A file system without a mount point, for nodes to ask for; -1: none. */
+int device_folder(void);
 
 struct device_verdict {
     int error;     /* 0 ok, errno; -1: could not be tried */
@@ -34,7 +30,7 @@ struct device_verdict {
 
 /* `levels` from the root to the leaf, below `mount` (NULL: no cgroup v2 is mounted here). `own`: the leaf is
  * this process's group, so that it can be asked without a group being made. */
-void device_try(const struct device_files *files, const struct device_wishes *wishes, const char *mount,
+void device_try(int folder, const struct device_wishes *wishes, const char *mount,
                 const struct strings *levels, bool own, pid_t pid, struct device_verdict *verdicts);
 
 #endif

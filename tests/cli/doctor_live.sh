@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Faults of device nodes, injected for real on a machine that needs no GPU.
+. "$GPUVET_SOURCE/tests/cli/lib.sh"
+. "$GPUVET_SOURCE/tests/cli/doctor_rig.bash"
+
+rig true
+found "fail nodes.open-error" /dev/nvidiactl ENXIO # nothing stands behind the made-up driver
+not_found uvm.
+not_found cgroup.
+not_found nodes.mode
+
+for old in "$OLD" 0; do
+    rig "rm /dev/nvidia-uvm; mknod -m 666 /dev/nvidia-uvm c $old 0"
+    found "fail uvm.major-stale" "$old:0" "$UVM" ENXIO
+done
+rig "rm /dev/nvidia-uvm; mknod -m 666 /dev/nvidia-uvm c 1 3"
+found "fail uvm.major-foreign" "1:3" mem "open() answers ok" security
+rig "rm /dev/nvidia-uvm; mknod -m 666 /dev/nvidia-uvm c $UVM 1"
+found "fail uvm.minor-wrong"
+rig "rm /dev/nvidia-uvm"
+found "fail uvm.node-missing" "$UVM" "nvidia-modprobe -u -c 0"
+rig "rm /dev/nvidia-uvm; echo >/dev/nvidia-uvm"
+found "fail nodes.not-a-device" "regular file" "open() answers ok"
+rig "rm /dev/nvidia-uvm; mkdir /dev/nvidia-uvm"
+found "fail nodes.not-a-device" director
+rig "rm /dev/nvidiactl"
+found "fail nodes.ctl-missing"
+rig "rm /dev/nvidia0; mknod -m 666 /dev/nvidia0 c $OLD 0"
+found "fail nodes.major-wrong" "/dev/nvidia0"
+rig "rm /dev/nvidia0; mknod -m 666 /dev/nvidia0 c 195 7"
+found "nodes.minor-unknown" "195:7"
+
+# Modes, maps, mounts: EACCES each time, three causes.
+user=(setpriv --reuid 1000 --regid 1000 --clear-groups)
+rig "chmod 0600 /dev/nvidia-uvm" "${user[@]}"
+found "fail nodes.mode" /dev/nvidia-uvm 0600 EACCES
+rig "chmod 01232 /dev/nvidia0" "${user[@]}"
+found "fail nodes.mode" "1232" "666"
+rig "chmod 0660 /dev/nvidia*; chgrp 44 /dev/nvidia*" setpriv --reuid 1000 --regid 1000 --groups 44
+not_found nodes.mode
+rig "mkdir /dev/x; mount -t tmpfs -o nodev tmpfs /dev/x; mknod -m 666 /dev/x/u c $UVM 0; mount --bind /dev/x/u /dev/nvidia-uvm"
+found "fail nodes.nodev" /dev/nvidia-uvm mountinfo EACCES
+not_found nodes.mode
+if setpriv --reuid 1000 --regid 1000 --clear-groups unshare -U --map-root-user true 2>/dev/null; then
+    rig "chmod 0660 /dev/nvidia-uvm; chgrp 44 /dev/nvidia-uvm" "${user[@]}" unshare -U --map-root-user
+    found "fail nodes.id-unmapped" EACCES uid_map
+    not_found nodes.mode
+fi
+
+# A file system that answers nothing: mounted, and its server never reads.
+cat >dead.py <<'PY'
+import ctypes, os, sys, time
+fd = os.open("/dev/fuse", os.O_RDWR)
+libc = ctypes.CDLL(None, use_errno=True)
+options = f"fd={fd},rootmode=100000,user_id=0,group_id=0".encode()
+if libc.mount(b"dead", sys.argv[1].encode(), b"fuse", 0, options) != 0:
+    sys.exit(77)
+if os.fork() == 0:
+    os.setsid()
+    os.closerange(0, 3)
+    time.sleep(20)
+PY
+if [ -e /dev/fuse ]; then
+    here=$PWD
+    rig "rm /dev/nvidia-uvm; : >/dev/nvidia-uvm; python3 $here/dead.py /dev/nvidia-uvm"
+    found "fail nodes.hang" /dev/nvidia-uvm
+    found "fail nodes.open-error" /dev/nvidiactl # the rest is looked at all the same
+else
+    echo "no /dev/fuse: a dead file system was not tried"
+fi
