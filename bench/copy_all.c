@@ -76,24 +76,26 @@ static js *os_nodes(const struct party *party, const js *where) {
     return list;
 }
 
-/* `one` NULL: all of them are measured. */
-static struct instance *add(const struct party *party, const struct gpu_info *one, int direction,
-                            enum level level, struct instance_list *out) {
+enum { ALL = -1 };
+
+/* `one`: whose part is measured; ALL: the sum. */
+static struct instance *add(const struct party *party, int one, int direction, enum level level,
+                            struct instance_list *out) {
     struct instance *instance = instance_add(out, &metrics[0], level);
     const struct topology *topology = party->node->topology;
-    const struct gpu_info *first = one != NULL ? one : party->gpus[0];
+    const struct gpu_info *gpu = party->gpus[one == ALL ? 0 : one];
     double times = direction == COPY_BOTH ? 2 : 1;
-    if (one != NULL)
-        js_set_string(instance->where, "gpu", one->uuid);
+    if (one != ALL)
+        js_set_string(instance->where, "gpu", gpu->uuid);
     js_set_string(instance->where, "gpus", party->joined);
     js_set_string(instance->where, "role", "local");
     js_set(instance->attributes, "os_nodes", os_nodes(party, instance->where));
     copy_lanes_set(instance, direction);
-    instance->cpu = topology_pin_cpu(topology, topology_device_node(topology, first->bdf));
+    instance->cpu = topology_pin_cpu(topology, topology_device_node(topology, gpu->bdf));
     /* Filling, checking and pinning grow with the lanes, the copies themselves do not. */
     instance->seconds = 0.2 + 0.04 * times * (double)party->n;
-    if (one != NULL)
-        link_set(instance, link_path_limits(party->node, one), times);
+    if (one != ALL)
+        link_set(instance, link_path_limits(party->node, gpu), times);
     else
         link_set(instance, link_shared_limits(party->node, party->gpus, party->n), times);
     return instance;
@@ -108,13 +110,12 @@ static void instances(const struct node *node, struct instance_list *out) {
         instance->skip = mem_copy_string("needs 2 GPUs that can be used, and fewer are");
     }
     for (int direction = COPY_H2D; party.n >= 2 && direction <= COPY_BOTH; direction++) {
-        add(&party, NULL, direction, LEVEL_PRIMARY, out);
-        for (size_t i = 0; i < party.n; i++)
-            add(&party, party.gpus[i], direction, direction == COPY_BOTH ? LEVEL_THOROUGH : LEVEL_DESCRIPTIVE,
-                out);
+        add(&party, ALL, direction, LEVEL_PRIMARY, out);
+        for (int i = 0; i < (int)party.n; i++)
+            add(&party, i, direction, direction == COPY_BOTH ? LEVEL_THOROUGH : LEVEL_DESCRIPTIVE, out);
     }
     if (party.n >= 2)
-        js_set_string(add(&party, NULL, COPY_BOTH, LEVEL_HIDDEN, out)->params, "corrupt", "word");
+        js_set_string(add(&party, ALL, COPY_BOTH, LEVEL_HIDDEN, out)->params, "corrupt", "word");
     free(party.joined);
 }
 
