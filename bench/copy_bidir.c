@@ -20,6 +20,10 @@ static void add(const struct node *node, const struct gpu_info *gpu, int directi
     if (corrupt != NULL)
         js_set_string(instance->params, "corrupt", corrupt);
     instance->seconds = 0.22;
+    if (direction != COPY_BOTH) { /* not in every round, so it can take the time of copy.h2d and copy.d2h */
+        instance->operations = 4;
+        instance->seconds = 0.35;
+    }
     link_set(instance, link_path_limits(node, gpu), direction == COPY_BOTH ? 2 : 1);
 }
 

@@ -17,7 +17,7 @@
  * nothing that is queued may wait, allocate or load; at most LANES_MAX_QUEUED operations a lane; the gate
  * gives up after 5 s on the device, and then the sample is an error.
  *
- * Use, in a case's sample() (bench/copy_bidir.c is a small one):
+ * Use, in a case's sample() (bench/copy_lanes.c is one):
  *
  *     lanes_make(n, devices, &lanes, err)
  *     lanes_sample(lanes, &work, context, out, err)    warm-up, poison, all samples
