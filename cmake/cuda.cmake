@@ -32,10 +32,12 @@ set(CMAKE_CUDA_STANDARD 17)
 set(CMAKE_CUDA_FLAGS_RELEASE "-O2")
 set(CMAKE_CUDA_FLAGS_DEBUG "-O2")
 
-set(cuda_warnings -Wall,-Wextra,-Wconversion,-Werror)
+list(JOIN warnings "," cuda_warnings)
 # No exceptions, so no libstdc++.
-add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=${cuda_warnings},-fno-exceptions,-fno-threadsafe-statics,-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=>"
-                    "$<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings>")
+add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=${cuda_warnings},-fno-exceptions,-fno-threadsafe-statics,-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=>")
+if(GPUVET_WERROR)
+  add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings>")
+endif()
 
 get_filename_component(cuda_root ${CMAKE_CUDA_COMPILER} REALPATH)
 get_filename_component(cuda_root ${cuda_root} DIRECTORY)
