@@ -37,6 +37,8 @@ int host_gpu_nodes(const struct node *node, int *out, int capacity) {
  * counts (with one vector the kernel names exactly one). -1: that device is not in it. */
 static int irq_cpu(const char *affinity, const char *bdf) {
     size_t length = strlen(bdf);
+    if (length == 0) /* a GPU without an address: the empty name is found everywhere, the end included */
+        return -1;
     for (const char *at = strstr(affinity, bdf); at != NULL; at = strstr(at + 1, bdf)) {
         if ((at != affinity && at[-1] != ',') || at[length] != '=')
             continue;

@@ -275,7 +275,9 @@ char *js_text_pretty(const js *value) {
 }
 
 void js_print(const js *value, FILE *out) {
-    char *text = js_text_pretty(value);
+    /* ASCII only: it may be a terminal, and a text from outside may hold what steers one. */
+    char *text = dumped(value, JSON_INDENT(2) | JSON_ENSURE_ASCII);
     fputs(text, out);
+    fputc('\n', out);
     free(text);
 }

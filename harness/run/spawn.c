@@ -59,8 +59,10 @@ bool spawn(const struct strings *argv, struct spawned *out, struct error *err) {
     if (failed != 0) {
         close_all((int[]){ends[1], ends[2], ends[4]}, 3);
         out->pid = 0;
-        return FAIL_NATIVE(err, ERROR_SYSTEM, failed, "cannot start %s: %s", argv->items[0],
-                           strerror(failed));
+        /* gpuvet starts itself by /proc/self/exe. */
+        bool no_proc = failed == ENOENT && text_starts(argv->items[0], "/proc/");
+        return FAIL_NATIVE(err, ERROR_SYSTEM, failed, "cannot start %s: %s%s", argv->items[0],
+                           strerror(failed), no_proc ? "; mount /proc" : "");
     }
     out->to = ends[1];
     out->from = ends[2];

@@ -42,6 +42,8 @@ harmless out err
 has out 'call.p99' # the rows with the spoiled unit are there
 has out 'failed in AFTER'
 has out 'nested'
+expect 0 "$GPUVET" compare --json evil1 evil2
+harmless out
 expect 0 "$GPUVET" baseline save b evil1
 harmless out err
 expect 0 "$GPUVET" baseline show b
