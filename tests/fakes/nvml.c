@@ -101,6 +101,25 @@ EXPORT int nvmlDeviceGetPciInfo_v3(device d, struct pci *out) {
 }
 
 #ifndef FAKE_OLD
+/* p2p N: its answer for every pair and capability; links N: so many active links of each GPU, to its
+ * neighbour. */
+EXPORT int nvmlDeviceGetP2PStatus(device a, device b, int capability, int *out) {
+    (void)a, (void)b, (void)capability;
+    *out = number("p2p", 0);
+    return 0;
+}
+
+EXPORT int nvmlDeviceGetNvLinkState(device d, unsigned link, unsigned *up) {
+    (void)d;
+    *up = (int)link < number("links", 0);
+    return 0;
+}
+
+EXPORT int nvmlDeviceGetNvLinkRemotePciInfo_v2(device d, unsigned link, struct pci *out) {
+    (void)link;
+    return nvmlDeviceGetPciInfo_v3((device)((uintptr_t)(index_of(d) ^ 1U) + 1), out);
+}
+
 EXPORT int nvmlSystemGetDriverVersion(char *out, unsigned size) {
     snprintf(out, size, "580.159.04");
     return 0;
