@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "cli/commands.h"
 #include "cli/doctor_baseline.h"
+#include "cli/doctor_capture.h"
 #include "cli/doctor_live.h"
 #include "doctor/doctor.h"
 #include "system/facts.h"
@@ -12,7 +13,7 @@
 #include <unistd.h>
 
 struct doctor_values {
-    const char *from, *baseline, *results;
+    const char *from, *baseline, *results, *capture;
     const char *explain;
     bool list, markdown;
     bool json, verbose, strict;
@@ -24,6 +25,11 @@ static const struct option_row options[] = {
      .metavar = "DIR",
      .offset = offsetof(struct doctor_values, from),
      .help = "judge a captured machine instead of this one"},
+    {.name = "capture",
+     .type = OPTION_STRING,
+     .metavar = "DIR",
+     .offset = offsetof(struct doctor_values, capture),
+     .help = "also keep all that was looked at in a new folder, for --from and for others to judge"},
     {.name = "baseline",
      .type = OPTION_STRING,
      .metavar = "NAME|DIR",
@@ -91,12 +97,14 @@ static void show(const struct doctor_values *v, const struct findings *findings,
 
 static int judge(const struct doctor_values *v) {
     struct source source = {0};
+    struct recording recording = {0};
     struct device_nodes nodes = {0};
     struct error err = {0};
     struct facts *facts = NULL;
     js *before = NULL;
     int status = 2;
-    bool good = (v->from != NULL ? source_capture(v->from, &source, &err) &&
+    bool good = doctor_capture_begin(v->capture, v->from, &source, &recording, &err) &&
+                (v->from != NULL ? source_capture(v->from, &source, &err) &&
                                        (facts = facts_read(&source, &err)) != NULL &&
                                        device_nodes_read(&source, &nodes, &err)
                                  : doctor_live(&source, &facts, &nodes, &err)) &&
@@ -110,6 +118,10 @@ static int judge(const struct doctor_values *v) {
         show(v, &findings, &scene);
         enum severity worst = findings_worst(&findings);
         status = worst == SEVERITY_FAIL || (worst == SEVERITY_WARN && v->strict) ? 1 : 0;
+        if (!doctor_capture_end(v->capture, &scene, &err)) {
+            log_error(&err);
+            status = 2;
+        }
         findings_free(&findings);
         scene_free(&scene);
     } else {
@@ -119,6 +131,7 @@ static int judge(const struct doctor_values *v) {
     device_nodes_free(&nodes);
     facts_free(facts);
     source_free(&source);
+    recording_free(&recording);
     return status;
 }
 
@@ -143,6 +156,7 @@ const struct command command_doctor = {
     .details =
         "  gpuvet doctor\n"
         "  gpuvet doctor --json\n"
+        "  gpuvet doctor --capture DIR\n"
         "  gpuvet doctor --from CAPTURE\n"
         "  gpuvet doctor --explain uvm.major-stale\n"
         "\n"

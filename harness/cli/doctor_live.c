@@ -19,8 +19,10 @@ static bool is_host(const struct facts *facts) {
 bool doctor_live(struct source *source, struct facts **facts, struct device_nodes *nodes, struct error *err) {
     struct clock clock = clock_real();
     int64_t start = clock_now(&clock);
+    struct recording *recording = source->recording;
     if (!source_live(source, err))
         return RELAY(err);
+    source->recording = recording;
     source->probes = probe_live();
     *facts = facts_read(source, err);
     if (*facts == NULL || !device_nodes_read(source, nodes, err))

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 
 /* Listings, then open(), then the groups, then NVML and cuInit, then the listings again; `source` gets the
- * probes. At most 10 s, whatever hangs. False: nothing could be read. */
+ * probes and keeps the recording that it has. At most 10 s, whatever hangs. False: nothing could be read. */
 bool doctor_live(struct source *source, struct facts **facts, struct device_nodes *nodes, struct error *err);
 
 #endif

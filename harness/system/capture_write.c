@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "system/capture_write.h"
+
+#include "base/build.h"
+#include "base/files.h"
+#include "base/mem.h"
+#include "system/capture_clean.h"
+#include "system/capture_tree.h"
+#include "system/files_table.h"
+#include "system/recording.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- the folder ---- */
+
+static bool is_empty(const char *dir) {
+    DIR *stream = opendir(dir);
+    const struct dirent *entry;
+    bool empty = stream != NULL;
+    while (empty && (entry = readdir(stream)) != NULL)
+        empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+    if (stream != NULL)
+        closedir(stream);
+    return empty;
+}
+
+bool capture_check(const char *dir, struct error *err) {
+    struct stat st;
+    if (dir[0] == '\0')
+        return FAIL(err, ERROR_USAGE, "--capture needs a folder's name");
+    if (lstat(dir, &st) != 0)
+        return errno == ENOENT ||
+               FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot look at %s: %s", dir, strerror(errno));
+    if (!S_ISDIR(st.st_mode))
+        return FAIL(err, ERROR_USAGE, "%s is there and no folder; name a new one for the capture", dir);
+    return is_empty(dir) || FAIL(err, ERROR_USAGE, "%s is not empty; name a new folder for the capture", dir);
+}
+
+static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *where) {
+    (void)st;
+    (void)flag;
+    (void)where;
+    return remove(path);
+}
+
+/* Beside its place, so that it can be renamed. Owned; NULL with `err`. */
+static char *make_beside(const char *dir, struct error *err) {
+    struct text path = {0};
+    text_add(&path, dir);
+    while (path.length > 1 && path.data[path.length - 1] == '/')
+        path.data[--path.length] = '\0';
+    text_addf(&path, ".part-%d", (int)getpid());
+    if (mkdir(path.data, 0700) == 0 && chmod(path.data, 0700) == 0)
+        return text_take(&path);
+    FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot make the folder %s: %s", path.data, strerror(errno));
+    text_free(&path);
+    return NULL;
+}
+
+static bool put(const char *folder, const char *name, const char *data, size_t length, struct error *err) {
+    char *path = path_join(folder, name);
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    bool good = fd >= 0 && fd_write_all(fd, data, length, err);
+    if (fd < 0)
+        FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot write %s: %s", path, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    free(path);
+    return good;
+}
+
+static bool put_json(const char *folder, const char *name, const js *value, struct error *err) {
+    char *text = js_text_pretty(value);
+    bool good = put(folder, name, text, strlen(text), err);
+    free(text);
+    return good;
+}
+
+/* ---- what is in it ---- */
+
+static bool put_manifest(const char *folder, const struct capture *c, bool incomplete, bool cut,
+                         struct error *err) {
+    char taken[32] = "";
+    time_t now = time(NULL);
+    struct tm utc;
+    if (gmtime_r(&now, &utc) != NULL)
+        strftime(taken, sizeof taken, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    js *out = js_new_object();
+    js_set_string(out, "schema", "gpuvet.capture/1");
+    js_set_string(out, "where", c->where);
+    if (c->manager != NULL && c->manager[0] != '\0')
+        js_set_string(out, "manager", c->manager);
+    js_set_string(out, "taken", taken);
+    js_set_string(out, "gpuvet", build_version());
+    js_set_bool(out, "recorded", !cut);
+    if (incomplete)
+        js_set_bool(out, "incomplete", true);
+    if (cut)
+        js_set_bool(out, "cut", true);
+    char *path = path_join(folder, "manifest.json");
+    char *text = js_text_pretty(out);
+    bool good = file_replace(path, text, strlen(text), err);
+    free(text);
+    free(path);
+    js_free(out);
+    return good;
+}
+
+/* What is known from asking, and what only live readers find. */
+static js *probes_of(const struct capture *c) {
+    static const char *const files[N_LIBRARIES] = {"libcuda.so.1", "libnvidia-ml.so.1", "libnccl.so.2",
+                                                   "libcublasLt.so.13", "libcublasLt.so.12"};
+    js *out = js_is_object(c->source->probes) ? js_copy(c->source->probes) : js_new_object();
+    js *libs = js_get(out, "libs");
+    const struct fact_number *pm_qos = &c->facts->idle.pm_qos_latency_us;
+    if (!js_is_object(libs)) {
+        libs = js_new_object();
+        js_set(out, "libs", libs);
+    }
+    for (size_t i = 0; i < N_LIBRARIES; i++)
+        if (c->facts->libraries[i].path.value != NULL && js_get(libs, files[i]) == NULL)
+            js_set_string(libs, files[i], c->facts->libraries[i].path.value);
+    if (c->facts->kernel.machine_id.value != NULL)
+        js_set_string(out, "machine_id", c->facts->kernel.machine_id.value);
+    if (pm_qos->known)
+        js_set_int(out, "pm_qos_cpu_latency_us", pm_qos->value);
+    else if (pm_qos->why != NULL)
+        js_set_string(out, "pm_qos_cpu_latency_us", pm_qos->why);
+    return out;
+}
+
+/* path, type, mode, uid, gid, major, minor, open, and "made" for what the probe made. */
+static void add_node(const struct device_node *n, struct text *out) {
+    table_escape(out, n->path);
+    text_addf(out, "\t%c", n->type == '?' ? '-' : n->type);
+    if (n->mode >= 0)
+        text_addf(out, "\t%04o", (unsigned)n->mode);
+    else
+        text_add(out, "\t");
+    const int64_t numbers[] = {n->uid, n->gid, n->major, n->minor};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        text_add(out, "\t");
+        if (numbers[i] >= 0)
+            text_addf(out, "%lld", (long long)numbers[i]);
+    }
+    text_addf(out, "\t%s%s\n", n->open[0] == '\0' ? "-" : n->open, n->made_by_probe ? "\tmade" : "");
+}
+
+static bool put_nodes(const char *folder, const struct device_nodes *nodes, struct error *err) {
+    struct text table = {0};
+    for (size_t i = 0; i < nodes->count; i++)
+        add_node(&nodes->items[i], &table);
+    bool good = !nodes->known || put(folder, "dev.tsv", text_string(&table), table.length, err);
+    text_free(&table);
+    return good;
+}
+
+static bool put_clean(const char *folder, const char *name, const char *text,
+                      void (*clean)(const char *text, struct text *out), struct error *err) {
+    struct text kept = {0};
+    if (text == NULL)
+        return true;
+    clean(text, &kept);
+    bool good = put(folder, name, text_string(&kept), kept.length, err);
+    text_free(&kept);
+    return good;
+}
+
+static bool put_tree(const char *folder, const struct recording *recording, bool *cut, struct error *err) {
+    char *root = path_join(folder, "root");
+    struct capture_tree tree = {.root = -1};
+    bool good = mkdir(root, 0700) == 0;
+    if (good)
+        tree.root = open(root, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    good = good && tree.root >= 0;
+    if (!good)
+        FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot make the folder %s: %s", root, strerror(errno));
+    for (size_t i = 0; good && i < recording->count; i++)
+        capture_tree_add(&tree, &recording->items[i]);
+    if (tree.root >= 0)
+        close(tree.root);
+    *cut = tree.cut || recording->cut;
+    good = good && put(folder, "files.tsv", text_string(&tree.table), tree.table.length, err);
+    text_free(&tree.table);
+    free(root);
+    return good;
+}
+
+static bool fill(const char *folder, const struct capture *c, struct error *err) {
+    bool cut = false;
+    js *probes = probes_of(c);
+    bool good = put_manifest(folder, c, true, false, err) &&
+                put_tree(folder, c->source->recording, &cut, err) &&
+                put_json(folder, "probes.json", probes, err) && put_nodes(folder, c->nodes, err) &&
+                put_clean(folder, "klog.txt", c->source->kernel_log, capture_clean_log, err) &&
+                put_clean(folder, "topology.xml", c->topology, capture_clean_topology, err) &&
+                put_manifest(folder, c, false, cut, err);
+    js_free(probes);
+    return good;
+}
+
+bool capture_write(const char *dir, const struct capture *capture, struct error *err) {
+    if (!capture_check(dir, err))
+        return RELAY(err);
+    char *folder = make_beside(dir, err);
+    if (folder == NULL)
+        return RELAY(err);
+    bool good = fill(folder, capture, err);
+    if (good && rename(folder, dir) != 0)
+        good = FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot name the capture %s: %s", dir, strerror(errno));
+    if (!good)
+        (void)nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    free(folder);
+    return good || RELAY(err);
+}
