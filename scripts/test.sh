@@ -89,7 +89,7 @@ configure_and_build() {
     cmake --build --preset "$preset" >".deps/build-$preset.log" 2>&1 ||
         { tail -60 ".deps/build-$preset.log"; return 1; }
     # What users build does not stop at a warning; here it does.
-    ! grep -A5 'warning' ".deps/build-$preset.log"
+    ! grep -E -A5 'warning( ?:| #)' ".deps/build-$preset.log"
 }
 
 # Runs ctest in a build folder and adds its counts; more arguments choose tests. Tests that start the whole program
