@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "system/node.h"
 
+#include "base/clock.h"
+#include "base/forked.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "system/facts.h"
 
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +20,34 @@ static char *live_name(void) {
     return text_printable(name[0] != '\0' ? name : "node");
 }
 
+static js *try_topology(void *argument) {
+    const char *xml = argument;
+    struct error err = {0};
+    struct topology *topology = topology_from_xml(xml, strlen(xml), &err);
+    js *answer = js_new_object();
+    js_set_string(answer, "error", topology == NULL ? err.text : NULL);
+    topology_free(topology);
+    return answer;
+}
+
+/* hwloc trusts what it exported: an XML with parts missing crashes it. A child tries it first. */
+static struct topology *captured_topology(const char *xml, struct error *err) {
+    static const int64_t limit_ns = 20 * NS_PER_S;
+    if (xml == NULL) {
+        FAIL(err, ERROR_DATA, "the capture has no topology.xml, which a plan needs");
+        return NULL;
+    }
+    js *answer = forked_json(try_topology, (void *)(uintptr_t)xml, limit_ns, err);
+    const char *why = answer == NULL ? err->text : js_get_string(answer, "error", NULL);
+    struct topology *topology = NULL;
+    if (why == NULL)
+        topology = topology_from_xml(xml, strlen(xml), err);
+    else
+        FAIL(err, ERROR_DATA, "the capture's topology.xml cannot be read: %s; take a new one", why);
+    js_free(answer);
+    return topology;
+}
+
 bool node_read(const struct source *source, struct node *out, struct error *err) {
     *out = (struct node){0};
     struct facts *facts = facts_read(source, err);
@@ -26,12 +57,7 @@ bool node_read(const struct source *source, struct node *out, struct error *err)
     out->moving = js_new_object();
     facts_environment(facts, out->environment, out->moving);
     facts_free(facts);
-    if (source->live)
-        out->topology = topology_live(err);
-    else if (source->topology != NULL)
-        out->topology = topology_from_xml(source->topology, strlen(source->topology), err);
-    else
-        FAIL(err, ERROR_DATA, "the capture has no topology.xml, which a plan needs");
+    out->topology = source->live ? topology_live(err) : captured_topology(source->topology, err);
     if (!source->live) {
         gpu_list_from_json(js_get(source->probes, "gpus"), &out->gpus);
         gpu_list_environment(&out->gpus, out->environment, out->moving);

@@ -94,6 +94,7 @@ for probes in null '[]' '{}' '{"gpus":{}}' '{"gpus":[null,1,"x",[],{}]}' '{"gpus
     answers "probes $probes"
 done
 for pattern in 's/cpuset="[^"]*"/cpuset="0x0"/g' 's/cpuset="[^"]*"/cpuset="0xffffffff,0xffffffff,0xffffffff"/g' \
+    's/complete_nodeset="[^"]*"//' 's/nodeset="[^"]*"//g' 's/cpuset="[^"]*"//' 's/ [a-z_]*="[^"]*"//g' \
     's/os_index="[0-9]*"/os_index="4000000000"/g' 's/type="PU"/type="Core"/g'; do
     fresh
     sed -i "$pattern" c/topology.xml
