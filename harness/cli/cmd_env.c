@@ -4,14 +4,16 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "cli/commands.h"
+#include "cli/env_diff.h"
 #include "gpu/facts_child.h"
 #include "system/facts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct env_values {
-    const char *from;
+    const char *from, *results;
     bool json;
     bool hash;
 };
@@ -22,6 +24,11 @@ static const struct option_row options[] = {
      .metavar = "DIR",
      .offset = offsetof(struct env_values, from),
      .help = "of a captured machine instead of this one"},
+    {.name = "results",
+     .type = OPTION_STRING,
+     .metavar = "DIR",
+     .offset = offsetof(struct env_values, results),
+     .help = "where runs/ and baselines/ are, for diff"},
     {.name = "json",
      .type = OPTION_FLAG,
      .offset = offsetof(struct env_values, json),
@@ -78,9 +85,16 @@ static void print_text(const js *stable, const js *moving) {
 }
 
 static int run(void *values, const struct strings *arguments) {
-    (void)arguments;
     const struct env_values *v = values;
     struct error err = {0};
+    bool diff = arguments->count == 3 && strcmp(arguments->items[0], "diff") == 0;
+    if (diff && v->from == NULL)
+        return env_diff_main(v->results, arguments->items[1], arguments->items[2], v->json);
+    if (arguments->count > 0) {
+        FAIL(&err, ERROR_USAGE, "it is: gpuvet env [OPTIONS], or: gpuvet env diff BEFORE AFTER");
+        log_error(&err);
+        return 2;
+    }
     js *out = js_new_object();
     js *stable = js_new_object();
     js *moving = js_new_object();
@@ -101,13 +115,18 @@ static int run(void *values, const struct strings *arguments) {
 
 const struct command command_env = {
     .name = "env",
+    .arguments = "[diff BEFORE AFTER]",
     .summary = "what of this machine can move a figure: kernel, CPU, PCI, driver, libraries",
     .details = "  gpuvet env\n"
                "  gpuvet env --json\n"
                "  gpuvet env --from CAPTURE\n"
+               "  gpuvet env diff BEFORE AFTER\n"
                "\n"
+               "BEFORE and AFTER are each a capture's folder, a run file, a saved baseline, or a file of\n"
+               "env --json. Exit status of diff: 0 the same, 1 something differs, 2 one cannot be read.\n"
                "Lines marked (moves) change by themselves and are never compared.\n",
     .options = options,
+    .max_arguments = 3,
     .values_size = sizeof(struct env_values),
     .run = run,
 };
