@@ -132,7 +132,7 @@ static void check_order(const struct scene *scene, struct findings *out) {
     bool differs = false;
     for (size_t i = 0; access != NULL && access->driver && i < access->n_gpus; i++)
         if (access->gpus[i].minor >= 0 && access->gpus[i].asked_by != NULL)
-            differs = differs || access->gpus[i].minor != index++;
+            differs = access->gpus[i].minor != index++ || differs;
     /* A container that has some of the GPUs counts them from 0: that is no surprise. */
     if (differs && (size_t)index == access->n_gpus) {
         struct finding *f = finding_add(
