@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 /* ---- words ---- */
@@ -101,6 +102,18 @@ void describe_item(const struct plan_item *item, const struct node *node, struct
 
 /* ---- collecting ---- */
 
+/* Columns of a terminal on which one line can be written over and over; 0: stderr is none. One that cannot
+ * clear a line, or is so narrow that the line would break, gets plain lines. */
+static int progress_columns(void) {
+    const char *term = getenv("TERM");
+    struct winsize size = {0};
+    if (isatty(STDERR_FILENO) == 0 || term == NULL || term[0] == '\0' || strcmp(term, "dumb") == 0)
+        return 0;
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
+        return 80; /* it does not say */
+    return size.ws_col < 60 ? 0 : size.ws_col;
+}
+
 void run_table_make(struct run_table *table, const struct plan *plan, const struct node *node,
                     struct clock *clock) {
     *table = (struct run_table){.plan = plan, .node = node, .clock = clock, .n_rows = plan->n_series};
@@ -111,7 +124,8 @@ void run_table_make(struct run_table *table, const struct plan *plan, const stru
         table->rows[i].baseline = NAN;
     }
     table->started = clock_now(clock);
-    table->progress = isatty(STDERR_FILENO) != 0;
+    table->columns = progress_columns();
+    table->progress = table->columns > 0;
     table->rounds = plan->rounds;
 }
 
@@ -140,7 +154,9 @@ static void take_record(struct view_row *row, const js *record) {
     }
     row->bad++;
     snprintf(row->outcome, sizeof row->outcome, "%s", outcome);
-    snprintf(row->reason, sizeof row->reason, "%s", js_get_string(record, "reason", ""));
+    char *reason = text_printable(js_get_string(record, "reason", "")); /* a library's last words, perhaps */
+    snprintf(row->reason, sizeof row->reason, "%s", reason);
+    free(reason);
 }
 
 /* ---- progress ---- */
@@ -171,8 +187,12 @@ static void on_start(void *state, const struct plan_item *item, int round) {
     double elapsed = (double)(clock_now(table->clock) - table->started) / 1e9;
     double left = fmax(0, table->predicted_s - elapsed);
     clear_line(table);
-    fprintf(stderr, "round %d/%d  %-16s %-44.44s %3.0f s left", round + 1, table->rounds, item->bench->name,
-            text_string(&words), left);
+    int beside = snprintf(NULL, 0, "round %d/%d  %-16s  %3.0f s left", round + 1, table->rounds,
+                          item->bench->name, left);
+    int room = table->columns - 1 - beside;
+    room = room < 0 ? 0 : room > 44 ? 44 : room;
+    fprintf(stderr, "round %d/%d  %-16s %-*.*s %3.0f s left", round + 1, table->rounds, item->bench->name,
+            room, room, text_string(&words), left);
     fflush(stderr);
     table->shown = true;
     text_free(&words);

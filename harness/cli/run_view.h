@@ -28,6 +28,7 @@ struct run_table {
     int64_t started;
     double predicted_s;
     bool progress; /* stderr is a terminal */
+    int columns;   /* of it */
     bool shown;    /* a progress line stands there */
     int round, rounds;
 };
