@@ -221,43 +221,68 @@ static void check_harmless(const struct scene *scene, struct findings *out) {
 
 /* ---- running containers, tried from the host ---- */
 
-static void tell_container(const js *container, struct findings *out) {
-    const js *list = js_get(container, "tried");
+static bool has_node(const js *container, const char *path) {
     const js *nodes = js_get(container, "nodes");
+    for (size_t i = 0; i < js_length(nodes); i++)
+        if (strcmp(js_string(js_at(nodes, i), ""), path) == 0)
+            return true;
+    return false;
+}
+
+/* What CUDA cannot do without, of a container's nodes. */
+static bool is_needed(const char *path) {
+    return text_starts(path, "/dev/nvidia") && strcmp(path, "/dev/nvidia-modeset") != 0 &&
+           strcmp(path, "/dev/nvidia-uvm-tools") != 0 && !text_starts(path, "/dev/nvidia-caps");
+}
+
+/* One number that a container has a node of and may not open; `level` NULL: its v1 list says so. */
+static void tell_container(const js *container, const js *number, const char *level, struct findings *out) {
+    const char *name = js_get_string(container, "name", "?");
+    const char *group = js_get_string(container, "group", "cgroup");
+    int major = (int)js_get_int(number, "major", -1);
+    bool lxc = strcmp(js_get_string(container, "manager", ""), "lxc") == 0;
+    struct finding *f =
+        finding_add(out, "cgroup.container-denied", SEVERITY_FAIL,
+                    "running container %s has %s, but its device cgroup denies c %d:%d", name,
+                    js_get_string(number, "path", "?"), major, (int)js_get_int(number, "minor", -1));
+    if (level != NULL)
+        finding_evidence(f, group,
+                         "a process put there is refused (EPERM); the first level that denies is %s", level);
+    else
+        finding_evidence(f, group, "devices.list (v1) has no entry that lets it be read and written");
+    if (lxc)
+        finding_remedy(
+            f,
+            "/etc/pve/lxc/%s.conf (plain LXC: /var/lib/lxc/%s/config): %s.devices.allow: c %d:* rwm, then start "
+            "it again; lasting: dev0: entries",
+            name, name, level != NULL ? "lxc.cgroup2" : "lxc.cgroup", major);
+    else
+        finding_remedy(f, "recreate the container with the nodes that are there now (--gpus, --device, CDI)");
+}
+
+static void judge_container(const js *container, const js *numbers, struct findings *out) {
+    const js *list = js_get(container, "tried");
     for (size_t i = 0; i < js_length(list); i++) {
         const js *one = js_at(list, i);
         const char *path = js_get_string(one, "path", "");
-        bool there = false;
-        for (size_t k = 0; k < js_length(nodes); k++)
-            there = there || strcmp(js_string(js_at(nodes, k), ""), path) == 0;
-        if (!there || strcmp(js_get_string(one, "open", ""), "EPERM") != 0)
-            continue;
-        const char *name = js_get_string(container, "name", "?");
-        bool lxc = strcmp(js_get_string(container, "manager", ""), "lxc") == 0;
-        int major = (int)js_get_int(one, "major", -1);
-        struct finding *f = finding_add(out, "cgroup.container-denied", SEVERITY_FAIL,
-                                        "running container %s has %s, but its device cgroup denies c %d:%d",
-                                        name, path, major, (int)js_get_int(one, "minor", -1));
-        finding_evidence(f, js_get_string(container, "group", "cgroup"),
-                         "a process put there is refused (EPERM); the first level that "
-                         "denies is %s",
-                         js_get_string(one, "denied_at", "not known"));
-        if (lxc)
-            finding_remedy(
-                f,
-                "/etc/pve/lxc/%s.conf (plain LXC: /var/lib/lxc/%s/config): lxc.cgroup2.devices.allow: c %d:* rwm, then start "
-                "it again; lasting: dev0: entries",
-                name, name, major);
-        else
-            finding_remedy(
-                f, "recreate the container with the nodes that are there now (--gpus, --device, CDI)");
+        if (is_needed(path) && has_node(container, path) &&
+            strcmp(js_get_string(one, "open", ""), "EPERM") == 0)
+            tell_container(container, one, js_get_string(one, "denied_at", "not known"), out);
+    }
+    const char *v1 = js_get_string(container, "devices_list", NULL);
+    for (size_t i = 0; v1 != NULL && i < js_length(numbers); i++) {
+        const js *one = js_at(numbers, i);
+        const char *path = js_get_string(one, "path", "");
+        if (is_needed(path) && has_node(container, path) &&
+            !access_v1_allows(v1, (int)js_get_int(one, "major", -1), (int)js_get_int(one, "minor", -1)))
+            tell_container(container, one, NULL, out);
     }
 }
 
 static void check_containers(const struct scene *scene, struct findings *out) {
     const js *list = js_get(js_get(scene->probes, "device_cgroup"), "containers");
     for (size_t i = 0; !scene->container && i < js_length(list); i++)
-        tell_container(js_at(list, i), out);
+        judge_container(js_at(list, i), js_get(js_get(scene->probes, "device_cgroup"), "tried"), out);
 }
 
 /* ---- systemctl daemon-reload takes the rules away ---- */

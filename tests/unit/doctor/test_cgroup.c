@@ -149,6 +149,18 @@ static void containers(void **state) {
         count += strcmp(m.findings.items[i].rule->id, "cgroup.container-denied") == 0;
     assert_int_equal(count, 1); /* it has no nvidiactl, and 130 is fine */
     made_end(&m);
+
+    static const char list[] =
+        "{\"tried\":[{\"path\":\"/dev/nvidia-uvm\",\"major\":511,\"minor\":0,\"open\":\"ok\"},"
+        "{\"path\":\"/dev/nvidia-modeset\",\"major\":195,\"minor\":254,\"open\":\"ok\"}],"
+        "\"containers\":[{\"name\":\"web\",\"manager\":\"docker\",\"devices_list\":\"c *:* m\\nc 1:* rwm\","
+        "\"nodes\":[\"/dev/nvidia-uvm\",\"/dev/nvidia-modeset\"]}]}";
+    made_begin(&m, "host", "none");
+    js_set(m.probes, "device_cgroup", js_parse(list, strlen(list), &err));
+    made_judge(&m);
+    EXPECT(&m, "cgroup.container-denied", SEVERITY_FAIL, "web", "c 511:0", "devices.list", "recreate");
+    assert_int_equal(m.findings.count, 1);
+    made_end(&m);
 }
 
 static void reload(void **state) {
