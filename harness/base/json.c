@@ -72,6 +72,8 @@ js *js_keep(js *value) {
 }
 
 js *js_copy(const js *value) {
+    if (value == NULL) /* a member that a message lacks */
+        return js_new_null();
     return outer(json_deep_copy(inner(value)));
 }
 

@@ -23,8 +23,8 @@ js *js_new_number(double value);  /* not finite gives JSON null */
 js *js_new_int(int64_t value);
 js *js_new_bool(bool value);
 js *js_new_null(void);
-js *js_keep(js *value); /* one more owner of the same value */
-js *js_copy(const js *value);
+js *js_keep(js *value);       /* one more owner of the same value */
+js *js_copy(const js *value); /* NULL gives JSON null */
 void js_free(js *value);
 
 /* Putting: `value` is handed over. */

@@ -19,7 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { OUTPUT_KEPT = 16384 };
+enum { OUTPUT_KEPT = 16384, MAX_DEADLINE_MS = 24 * 3600 * 1000 };
 static const int64_t beat_every_ns = NS_PER_S;
 static const int64_t silence_limit_ns = 5 * NS_PER_S;
 static const int64_t send_limit_ns = 5 * NS_PER_S;
@@ -171,7 +171,9 @@ static void give_up(struct supervisor *s) {
 static bool start_item(struct supervisor *s, js *item, struct error *err) {
     s->item = js_keep(item);
     s->quiet = js_get_bool(item, "quiet", false);
-    s->deadline = clock_now(&s->clock) + js_get_int(item, "deadline_ms", 60000) * NS_PER_MS;
+    int64_t limit_ms = js_get_int(item, "deadline_ms", 60000);
+    limit_ms = limit_ms < 0 ? 0 : limit_ms > MAX_DEADLINE_MS ? MAX_DEADLINE_MS : limit_ms;
+    s->deadline = clock_now(&s->clock) + limit_ms * NS_PER_MS;
     const char *wedged = wedged_gpu(s, item);
     if (wedged != NULL) {
         char why[200];
