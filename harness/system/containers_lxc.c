@@ -8,12 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_INCLUDES = 8, MAX_LINES = 20000 };
+/* How deep, and how many in all: files may include each other. */
+enum { MAX_INCLUDES = 8, MAX_INCLUDED = 64, MAX_LINES = 20000 };
 
 struct parse {
     const struct source *source;
     struct container *out;
-    int depth;
+    int depth, included;
     int lines;
 };
 
@@ -131,7 +132,7 @@ static void parse_text(struct parse *p, const char *file, const char *text);
 static void include(struct parse *p, const char *path) {
     struct strings names = {0};
     struct text text = {0};
-    if (path[0] != '/' || p->depth >= MAX_INCLUDES)
+    if (path[0] != '/' || p->depth >= MAX_INCLUDES || p->included++ >= MAX_INCLUDED)
         return;
     p->depth++;
     if (look_list(p->source, path, &names)) {

@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# One fuzz program under libFuzzer with sanitizers, in 256 MB:
+#   tests/fuzz/libfuzzer.sh lxc [RUNS] [SECONDS]     default 1000000 runs, no bound in time
+# New inputs stay in the build folder (GPUVET_FUZZ_BUILD, default build-fuzz); what it finds is named at the end.
+set -eu
+name=$1 runs=${2:-1000000} seconds=${3:-0}
+source=$(cd "$(dirname "$0")/../.." && pwd)
+build=${GPUVET_FUZZ_BUILD:-$source/build-fuzz}
+flags="-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -Wno-unknown-attributes"
+[ -f "$build/build.ninja" ] || CC=clang cmake -S "$source" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release \
+    -DGPUVET_CUDA=OFF -DGPUVET_LIBFUZZER=ON -DCMAKE_C_FLAGS="$flags" >/dev/null
+ninja -C "$build" -j2 "fuzz_$name" >/dev/null
+mkdir -p "$build/corpus/$name" "$build/found"
+exec "$build/tests/fuzz_$name" -runs="$runs" -max_total_time="$seconds" -rss_limit_mb=256 -timeout=10 \
+    -print_final_stats=1 -artifact_prefix="$build/found/$name-" "$build/corpus/$name" "$source/tests/fuzz/$name"
