@@ -19,10 +19,14 @@ void scene_make(const struct source *source, const struct facts *facts, const st
     const char *container = facts->kernel.container.value;
     out->manager = source->manager != NULL ? source->manager : container != NULL ? container : "";
     containers_read(source, &out->containers);
+    driver_state_read(source, &out->driver);
+    kernel_log_read(source, &out->log);
 }
 
 void scene_free(struct scene *scene) {
     containers_free(&scene->containers);
+    driver_state_free(&scene->driver);
+    kernel_log_free(&scene->log);
 }
 
 enum probe_state scene_probe(const struct scene *scene, const char *name, int *code) {

@@ -8,7 +8,9 @@
 #include "base/json.h"
 #include "system/containers.h"
 #include "system/device_nodes.h"
+#include "system/driver_state.h"
 #include "system/facts.h"
+#include "system/kernel_log.h"
 
 #include <stdbool.h>
 
@@ -20,6 +22,8 @@ struct scene {
     const js *baseline; /* flat environment of the saved baseline (chrdev.NAME …); NULL: none */
     bool container;     /* seen from the inside of a container */
     struct container_list containers; /* configurations on this host; owned */
+    struct driver_state driver;       /* the driver on the disk; owned */
+    struct kernel_log log;            /* of this boot; owned */
     const char *manager;              /* "lxc", "docker", "podman", "kubernetes", "none"; "" unknown */
 };
 
