@@ -89,6 +89,9 @@ static void check_lost(const struct scene *scene, struct findings *out) {
         if (gpu->asked_by == NULL || gpu->in_nvml)
             continue;
         const char *why = explained(out, gpu);
+        const struct finding *cause = findings_cuda_cause(out);
+        if (why == NULL && count == 0 && cause != NULL && strcmp(cause->rule->id, "gpu.lost") != 0)
+            why = cause->rule->id; /* what stops all of them stops this one */
         struct finding *f =
             finding_add(out, "gpu.lost", SEVERITY_FAIL,
                         "GPU %s (/dev/nvidia%d) was asked for and is lost: %d GPU%s left, without an error",
