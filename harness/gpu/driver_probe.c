@@ -25,104 +25,9 @@ static _Noreturn void say(int fd, js *answer) {
 
 /* ---- NVML ---- */
 
-enum { P2P_READ = 0, P2P_NVLINK = 2, MAX_LINKS = 18, MAX_PAIRS = 64 };
-
-struct links {
-    int (*p2p)(nvml_device, nvml_device, int, int *);
-    int (*state)(nvml_device, unsigned, unsigned *);
-    int (*remote)(nvml_device, unsigned, struct nvml_pci *);
-};
-
 static void find_symbol(void *library, const char *name, void *to) {
     void *function = dlsym(library, name);
     memcpy(to, &function, sizeof function);
-}
-
-/* The words of nvidia-smi topo -p2p. */
-static const char *p2p_word(int status) {
-    static const char *const words[] = {"OK", "CNS", "GNS", "TNS", "DR", "NS", "U"};
-    return status >= 0 && status < (int)(sizeof words / sizeof *words) ? words[status] : "U";
-}
-
-static js *p2p_matrix(const struct links *links, const nvml_device *gpus, size_t count) {
-    js *out = js_new_array();
-    for (size_t i = 0; i < count; i++) {
-        js *row = js_new_array();
-        for (size_t k = 0; k < count; k++) {
-            int status = 6;
-            if (i != k && links->p2p(gpus[i], gpus[k], P2P_READ, &status) != NVML_OK)
-                status = 6;
-            js_append_string(row, i == k ? "X" : p2p_word(status));
-        }
-        js_append(out, row);
-    }
-    return out;
-}
-
-static bool is_same_device(const struct nvml_pci *a, const struct nvml_pci *b) {
-    return a->domain == b->domain && a->bus == b->bus && a->device == b->device;
-}
-
-/* Links between two GPUs; through a switch every active link leads to every GPU. */
-static int count_links(const struct nvml *nvml, const struct links *links, const nvml_device *gpus,
-                       size_t count, size_t from, size_t to) {
-    int direct = 0, active = 0, other = 0;
-    for (unsigned link = 0; link < MAX_LINKS; link++) {
-        struct nvml_pci far = {0}, pci = {0};
-        unsigned up = 0;
-        if (links->state(gpus[from], link, &up) != NVML_OK || up == 0)
-            continue;
-        active++;
-        if (links->remote(gpus[from], link, &far) != NVML_OK)
-            continue;
-        bool is_gpu = false;
-        for (size_t i = 0; i < count; i++)
-            if (nvml->pci(gpus[i], &pci) == NVML_OK && is_same_device(&pci, &far)) {
-                is_gpu = true;
-                direct += i == to;
-            }
-        other += is_gpu;
-    }
-    int status = -1;
-    bool reaches = links->p2p(gpus[from], gpus[to], P2P_NVLINK, &status) == NVML_OK && status == 0;
-    return direct > 0 ? direct : other == 0 && reaches ? active : 0;
-}
-
-static js *nvlink_list(const struct nvml *nvml, const struct links *links, const nvml_device *gpus,
-                       size_t count) {
-    js *out = js_new_array();
-    for (size_t i = 0; i < count; i++)
-        for (size_t k = 0; k < count; k++) {
-            int n = i == k ? 0 : count_links(nvml, links, gpus, count, i, k);
-            if (n == 0)
-                continue;
-            js *one = js_new_object();
-            js_set_int(one, "from", (int64_t)i);
-            js_set_int(one, "to", (int64_t)k);
-            js_set_int(one, "links", n);
-            js_append(out, one);
-        }
-    return out;
-}
-
-/* In the order of "gpus"; nothing is set when a GPU of it cannot be had. */
-static void add_pairs(const struct nvml *nvml, const js *list, js *out) {
-    struct links links;
-    nvml_device gpus[MAX_PAIRS];
-    size_t count = js_length(list);
-    find_symbol(nvml->library, "nvmlDeviceGetP2PStatus", &links.p2p);
-    find_symbol(nvml->library, "nvmlDeviceGetNvLinkState", &links.state);
-    find_symbol(nvml->library, "nvmlDeviceGetNvLinkRemotePciInfo_v2", &links.remote);
-    bool good = count >= 2 && count <= MAX_PAIRS && links.p2p != NULL && nvml->by_uuid != NULL;
-    for (size_t i = 0; good && i < count; i++) {
-        const char *uuid = js_get_string(js_at(list, i), "uuid", NULL);
-        good = uuid != NULL && nvml->by_uuid(uuid, &gpus[i]) == NVML_OK;
-    }
-    if (!good)
-        return;
-    js_set(out, "p2p", p2p_matrix(&links, gpus, count));
-    if (links.state != NULL && links.remote != NULL && nvml->pci != NULL)
-        js_set(out, "nvlink", nvlink_list(nvml, &links, gpus, count));
 }
 
 static void ask_nvml(void *argument, int fd) {
@@ -147,8 +52,13 @@ static void ask_nvml(void *argument, int fd) {
         js_set_int(init, "count", count);
     js *gpus = nvml_gpus(nvml, &err);
     if (gpus != NULL) {
+        js *p2p = NULL, *nvlink = NULL;
+        nvml_peers(nvml, gpus, &p2p, &nvlink);
         js_set(out, "gpus", gpus);
-        add_pairs(nvml, gpus, out);
+        if (p2p != NULL)
+            js_set(out, "p2p", p2p);
+        if (nvlink != NULL)
+            js_set(out, "nvlink", nvlink);
     }
     say(fd, out);
 }

@@ -41,17 +41,19 @@ static js *ask_in_child(question *ask, int64_t timeout_ns, struct error *err) {
 bool gpu_facts_child(struct gpu_list *out, int64_t timeout_ns, struct error *err) {
     *out = (struct gpu_list){0};
     struct error why = {0};
-    js *gpus = ask_in_child(nvml_gpus, timeout_ns, &why);
-    if (gpus == NULL && why.native != 0) {
+    js *node = ask_in_child(nvml_node_gpus, timeout_ns, &why);
+    if (node == NULL && why.native != 0) {
         *err = why;
         return RELAY(err);
     }
-    if (gpus != NULL)
-        gpu_list_from_json(gpus, out);
+    if (node != NULL) {
+        gpu_list_from_json(js_get(node, "gpus"), out);
+        gpu_list_set_pairs(out, js_get(node, "p2p"), js_get(node, "nvlink"));
+    }
     if (out->count == 0)
         snprintf(out->reason, sizeof out->reason, "%.255s",
-                 gpus == NULL ? why.text : "the NVIDIA driver is loaded, but shows no GPU here");
-    js_free(gpus);
+                 node == NULL ? why.text : "the NVIDIA driver is loaded, but shows no GPU here");
+    js_free(node);
     return true;
 }
 

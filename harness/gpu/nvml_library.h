@@ -16,6 +16,7 @@ typedef struct nvml_handle *nvml_device; /* nvmlDevice_t */
 
 enum { /* nvmlReturn_t */
        NVML_OK = 0,
+       NVML_INVALID = 2,
        NVML_NOT_SUPPORTED = 3,
        NVML_NO_PERMISSION = 4,
        NVML_NOT_FOUND = 6,
@@ -139,6 +140,11 @@ struct nvml_conf_compute {
     X(link_width, (nvml_device, unsigned *), "nvmlDeviceGetCurrPcieLinkWidth", NULL)                         \
     X(link_width_max, (nvml_device, unsigned *), "nvmlDeviceGetMaxPcieLinkWidth", NULL)                      \
     X(replays, (nvml_device, unsigned *), "nvmlDeviceGetPcieReplayCounter", NULL)                            \
+    X(p2p_status, (nvml_device, nvml_device, int, int *), "nvmlDeviceGetP2PStatus", NULL)                    \
+    X(nvlink_state, (nvml_device, unsigned, unsigned *), "nvmlDeviceGetNvLinkState", NULL)                   \
+    X(nvlink_remote, (nvml_device, unsigned, struct nvml_pci *), "nvmlDeviceGetNvLinkRemotePciInfo_v2",      \
+      NULL)                                                                                                  \
+    X(nvlink_remote_type, (nvml_device, unsigned, int *), "nvmlDeviceGetNvLinkRemoteDeviceType", NULL)       \
     X(fabric, (nvml_device, struct nvml_fabric *), "nvmlDeviceGetGpuFabricInfo", NULL)                       \
     X(conf_compute, (struct nvml_conf_compute *), "nvmlSystemGetConfComputeState", NULL)                     \
     X(conf_compute_ready, (unsigned *), "nvmlSystemGetConfComputeGpusReadyState", NULL)                      \

@@ -64,8 +64,92 @@ void gpu_list_from_json(const js *array, struct gpu_list *out) {
 void gpu_list_free(struct gpu_list *list) {
     free(list->items);
     js_free(list->raw);
+    js_free(list->p2p);
+    js_free(list->nvlink);
     *list = (struct gpu_list){0};
 }
+
+/* ---- pairs ---- */
+
+enum { MAX_NVLINKS = 64 };
+
+void gpu_list_set_pairs(struct gpu_list *list, const js *p2p, const js *nvlink) {
+    js_free(list->p2p);
+    js_free(list->nvlink);
+    list->p2p = js_is_array(p2p) ? js_copy(p2p) : NULL;
+    list->nvlink = js_is_array(nvlink) ? js_copy(nvlink) : NULL;
+}
+
+const char *gpu_list_p2p(const struct gpu_list *list, int from, int to) {
+    static const char *const words[] = {"OK", "CNS", "GNS", "TNS", "DR", "NS"};
+    if (from < 0 || to < 0 || from == to)
+        return "";
+    const char *said = js_string(js_at(js_at(list->p2p, (size_t)from), (size_t)to), "");
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(said, words[i]) == 0)
+            return words[i];
+    return "";
+}
+
+int gpu_list_nvlinks(const struct gpu_list *list, int from, int to) {
+    if (list->nvlink == NULL || from < 0 || to < 0 || from == to)
+        return -1;
+    for (size_t i = 0; i < js_length(list->nvlink); i++) {
+        const js *one = js_at(list->nvlink, i);
+        if (js_get_int(one, "from", -1) != from || js_get_int(one, "to", -1) != to)
+            continue;
+        int64_t links = js_get_int(one, "links", -1);
+        return links < 0 || links > MAX_NVLINKS ? -1 : (int)links;
+    }
+    return 0;
+}
+
+/* One word where all are the same, else each with how often: "OK:6,CNS:1". */
+static void put_counted(js *to, const char *key, const struct strings *words) {
+    struct text text = {0};
+    struct strings seen = {0};
+    for (size_t i = 0; i < words->count; i++) {
+        size_t n = 0;
+        if (strings_contain(&seen, words->items[i]))
+            continue;
+        strings_add(&seen, words->items[i]);
+        for (size_t k = 0; k < words->count; k++)
+            n += strcmp(words->items[k], words->items[i]) == 0;
+        if (n == words->count)
+            text_add(&text, words->items[i]);
+        else
+            text_addf(&text, "%s%s:%zu", text.length > 0 ? "," : "", words->items[i], n);
+    }
+    if (words->count > 0)
+        js_set_string(to, key, text_string(&text));
+    strings_free(&seen);
+    text_free(&text);
+}
+
+static void put_pairs(const struct gpu_list *list, const struct gpu_info *gpu, js *to) {
+    struct strings status = {0}, links = {0};
+    char key[96], number[16];
+    for (size_t i = 0; i < list->count && gpu->uuid[0] != '\0'; i++) {
+        const struct gpu_info *other = &list->items[i];
+        if (other->index == gpu->index)
+            continue;
+        const char *word = gpu_list_p2p(list, gpu->index, other->index);
+        int n = gpu_list_nvlinks(list, gpu->index, other->index);
+        snprintf(number, sizeof number, "%d", n);
+        if (list->p2p != NULL)
+            strings_add(&status, word[0] == '\0' ? FACT_UNKNOWN : word);
+        if (list->nvlink != NULL)
+            strings_add(&links, n < 0 ? FACT_UNKNOWN : number);
+    }
+    snprintf(key, sizeof key, "p2p.%s", gpu->uuid);
+    put_counted(to, key, &status);
+    snprintf(key, sizeof key, "nvlinks.%s", gpu->uuid);
+    put_counted(to, key, &links);
+    strings_free(&status);
+    strings_free(&links);
+}
+
+/* ---- environment ---- */
 
 static void put(js *to, const char *uuid, const char *key, js *value) {
     char name[160];
@@ -84,6 +168,8 @@ static void put_unknown(js *to, const char *uuid, const char *key) {
 }
 
 void gpu_list_environment(const struct gpu_list *list, js *stable, js *moving) {
+    for (size_t i = 0; i < list->count; i++)
+        put_pairs(list, &list->items[i], stable);
     for (size_t i = 0; i < js_length(list->raw); i++) {
         const js *gpu = js_at(list->raw, i);
         char uuid[80];

@@ -32,14 +32,24 @@ struct gpu_list {
     size_t count;
     char reason[256]; /* why there is no GPU (or no NVML): for skips; "" when count > 0 */
     js *raw;          /* the JSON array as it came, owned; NULL: none */
+    js *p2p, *nvlink; /* of pairs, as they came, owned; NULL: not known */
 };
 
 /* `array` (borrowed) may be hostile: what does not fit is left unknown; at most 64 GPUs. */
 void gpu_list_from_json(const js *array, struct gpu_list *out);
 void gpu_list_free(struct gpu_list *list);
 
-/* Flat environment keys gpu.UUID.{name,driver,vbios,power_limit_w,ecc,persistence,locked_clocks,bar1_mib} go
- * to `stable`; gpu.UUID.{temperature_c,pstate,…} and what else moves by itself go to `moving`. */
+/* The "p2p" and "nvlink" of gpuvet.capture/1 (borrowed, hostile; NULL: not known). */
+void gpu_list_set_pairs(struct gpu_list *list, const js *p2p, const js *nvlink);
+/* By the GPUs' `index`: the driver's word for reads and writes between two of them ("OK", "CNS", "GNS",
+ * "TNS", "DR", "NS"); "" where it is not known. */
+const char *gpu_list_p2p(const struct gpu_list *list, int from, int to);
+/* NVLinks from one to the other, through switches or not; 0: none, -1: not known. */
+int gpu_list_nvlinks(const struct gpu_list *list, int from, int to);
+
+/* Flat environment keys gpu.UUID.{name,driver,vbios,power_limit_w,ecc,persistence,locked_clocks,bar1_mib},
+ * p2p.UUID (to the other GPUs: "OK", or counted where they differ) and nvlinks.UUID go to `stable`;
+ * gpu.UUID.{temperature_c,pstate,…} and what else moves by itself go to `moving`. */
 void gpu_list_environment(const struct gpu_list *list, js *stable, js *moving);
 
 #endif

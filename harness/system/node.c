@@ -60,6 +60,7 @@ bool node_read(const struct source *source, struct node *out, struct error *err)
     out->topology = source->live ? topology_live(err) : captured_topology(source->topology, err);
     if (!source->live) {
         gpu_list_from_json(js_get(source->probes, "gpus"), &out->gpus);
+        gpu_list_set_pairs(&out->gpus, js_get(source->probes, "p2p"), js_get(source->probes, "nvlink"));
         gpu_list_environment(&out->gpus, out->environment, out->moving);
     }
     out->name = source->live ? live_name() : mem_copy_string("capture");
@@ -78,6 +79,10 @@ js *node_to_json(const struct node *node, struct error *err) {
     js_set(out, "environment", js_copy(node->environment));
     js_set(out, "environment_volatile", js_copy(node->moving));
     js_set(out, "gpus", node->gpus.raw != NULL ? js_copy(node->gpus.raw) : js_new_array());
+    if (node->gpus.p2p != NULL)
+        js_set(out, "p2p", js_copy(node->gpus.p2p));
+    if (node->gpus.nvlink != NULL)
+        js_set(out, "nvlink", js_copy(node->gpus.nvlink));
     js_set_string(out, "gpus_reason", node->gpus.reason);
     js_set_string(out, "topology", xml);
     free(xml);
@@ -97,6 +102,7 @@ bool node_from_json(const js *value, struct node *out, struct error *err) {
     const js *moving = js_get(value, "environment_volatile");
     out->moving = js_is_object(moving) ? js_copy(moving) : js_new_object();
     gpu_list_from_json(js_get(value, "gpus"), &out->gpus);
+    gpu_list_set_pairs(&out->gpus, js_get(value, "p2p"), js_get(value, "nvlink"));
     const char *reason = js_get_string(value, "gpus_reason", "");
     if (out->gpus.count == 0 && reason[0] != '\0')
         snprintf(out->gpus.reason, sizeof out->gpus.reason, "%s", reason);

@@ -18,7 +18,8 @@ struct node {
     char *name; /* host name, for file names */
 };
 
-/* {"name","environment","environment_volatile","gpus","gpus_reason","topology"}; owned by the caller. */
+/* {"name","environment","environment_volatile","gpus","p2p","nvlink","gpus_reason","topology"}; owned by the
+ * caller. */
 js *node_to_json(const struct node *node, struct error *err);
 bool node_from_json(const js *value, struct node *out, struct error *err);
 void node_free(struct node *node);
