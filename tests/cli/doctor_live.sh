@@ -69,3 +69,31 @@ if [ -e /dev/fuse ]; then
 else
     echo "no /dev/fuse: a dead file system was not tried"
 fi
+
+# A driver that never answers, one that dies, one that makes nodes: the whole doctor, with made-up libraries.
+FAKES=$GPUVET_BUILD/tests/fakes
+if [ -e "$FAKES/libcuda.so" ] && [ -e "$FAKES/libnvml.so" ]; then
+    export GPUVET_LIBCUDA=$FAKES/libcuda.so GPUVET_NVML=$FAKES/libnvml.so
+    export GPUVET_FAKE_CUDA=$PWD/fake_cuda GPUVET_FAKE_NVML=$PWD/fake_nvml
+    echo "count 1" >fake_nvml
+    echo "hang init" >fake_cuda
+    SECONDS=0
+    rig true
+    [ "$SECONDS" -le 14 ] || fail "it took $SECONDS s to say that cuInit hangs"
+    found "fail cuda.init" "cuInit does not return"
+    echo "crash init" >fake_cuda
+    rig true
+    found "fail cuda.init" "cuInit crashes"
+    echo "hang init" >fake_nvml
+    echo "init 999" >fake_cuda
+    rig "rm /dev/nvidia-uvm"
+    found "fail uvm.node-missing"
+    found "fail cuda.init" 999 "follows "
+    echo "count 1" >fake_nvml
+    echo "node /dev/nvidia-uvm" >fake_cuda # as root's libcuda does
+    rig "rm /dev/nvidia-uvm"
+    found "info uvm.node-missing"
+    rig "rm /dev/nvidia-uvm; /dev/gpuvet doctor >/dev/null || true; [ ! -e /dev/nvidia-uvm ] || exit 9"
+else
+    echo "no made-up libraries in $FAKES: hangs of the driver were not tried"
+fi
