@@ -270,3 +270,14 @@ char *text_printable(const char *s) {
     }
     return text_take(&t);
 }
+
+char *text_shown(const char *s, size_t most) {
+    char *clean = text_printable(s);
+    if (strlen(clean) <= most || most < 3)
+        return clean;
+    size_t end = most - 3;
+    while (end > 0 && ((unsigned char)clean[end] & 0xc0) == 0x80) /* not in the middle of a character */
+        end--;
+    memcpy(clean + end, "...", 4);
+    return clean;
+}

@@ -58,4 +58,7 @@ const char *text_nearest(const char *word, const char *const *candidates, size_t
  * a terminal. Release with free. */
 char *text_printable(const char *s);
 
+/* The same for a table or a list: of more than `most` bytes, the beginning and "...". Release with free. */
+char *text_shown(const char *s, size_t most);
+
 #endif

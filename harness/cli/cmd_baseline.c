@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EXIT_REFUSED = 2 };
+enum { EXIT_REFUSED = 2, SHOWN_LENGTH = 300 };
 
 struct baseline_values {
     const char *results;
@@ -36,7 +36,7 @@ static void print_json(js *value) {
 }
 
 static void put(const char *s) {
-    char *clean = text_printable(s);
+    char *clean = text_shown(s, SHOWN_LENGTH);
     fputs(clean, stdout);
     free(clean);
 }

@@ -10,7 +10,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { FIGURES_WIDTH = 66, LIST_LIMIT = 40, LABEL_LEAST = 24, LABEL_MOST = 60 };
+enum { FIGURES_WIDTH = 66, LIST_LIMIT = 40, LABEL_LEAST = 24, LABEL_MOST = 60, SHOWN_LENGTH = 300 };
 
 static int width_of(FILE *out) {
     struct winsize size = {0};
@@ -36,7 +36,7 @@ static int label_width(const struct comparison *c, FILE *out) {
 }
 
 static void put(FILE *out, const char *s) {
-    char *clean = text_printable(s);
+    char *clean = text_shown(s, SHOWN_LENGTH);
     fputs(clean, out);
     free(clean);
 }

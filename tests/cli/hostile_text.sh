@@ -51,6 +51,23 @@ harmless out err
 expect 0 "$GPUVET" baseline list
 harmless out err
 
+# However long a label or a value is, a line of a comparison stays one that can be read.
+python3 - <<'PY'
+import json
+with open("plain") as plain, open("long", "w") as out:
+    for line in plain:
+        line = json.loads(line)
+        if line["type"] == "header":
+            line.update(label="l" * 500000, node="n" * 10000)
+            line["environment"]["value"] = "v" * 100000
+        if line.get("outcome") == "fail":
+            line["reason"] = "r" * 100000
+        out.write(json.dumps(line) + "\n")
+PY
+expect 0 "$GPUVET" compare plain long
+[ "$(wc -L <out)" -lt 1000 ] || fail "a line of $(wc -L <out) characters"
+has out 'vvv...'
+
 evil=$(printf 'a\033]0;x\007\233\302\2332J\342\200\256\377')
 for words in "$evil" "run --$evil" "run --case $evil" "run --profile $evil" "run --results /proc/$evil" "run --from $evil --dry-run" \
     "baseline $evil" "baseline show $evil" "baseline save $evil x" "compare $evil $evil" "env --from $evil"; do

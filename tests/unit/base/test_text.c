@@ -126,6 +126,23 @@ static void hostile_text_is_made_harmless(void **state) {
     expect_printable("\xf5\x80\x80\x80", "????"); /* beyond U+10FFFF */
 }
 
+static void expect_shown(const char *in, size_t most, const char *out) {
+    char *made = text_shown(in, most);
+    int differs = strcmp(made, out);
+    free(made);
+    if (differs != 0)
+        fail_msg("not shortened: wanted '%s'", out);
+}
+
+static void long_text_is_shown_in_short(void **state) {
+    (void)state;
+    expect_shown("abcdefgh", 8, "abcdefgh");
+    expect_shown("abcdefghi", 8, "abcde...");
+    expect_shown("abcd\033\033\033\033\033", 8, "abcd?...");
+    expect_shown("abcd\xe2\x82\xac\xe2\x82\xac", 8, "abcd..."); /* no half character */
+    expect_shown("abcd", 2, "abcd");
+}
+
 static void only_valid_utf8_passes(void **state) {
     (void)state;
     expect_printable("\xe0\x80\xaf", "???");      /* overlong in three bytes */
@@ -145,6 +162,7 @@ int main(void) {
         cmocka_unit_test(matches_whole_strings),
         cmocka_unit_test(offers_the_nearest),
         cmocka_unit_test(hostile_text_is_made_harmless),
+        cmocka_unit_test(long_text_is_shown_in_short),
         cmocka_unit_test(only_valid_utf8_passes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
