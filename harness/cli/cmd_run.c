@@ -12,6 +12,7 @@
 #include "compare/compare.h"
 #include "run/lock.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
@@ -214,8 +215,8 @@ static struct run_writer *open_run_file(struct job *job, struct error *err) {
     clock_stamp_compact(clock_wall(&job->clock), at);
     char *node = mem_copy_string(job->prepared.node.name);
     for (char *c = node; *c != '\0'; c++)
-        if (strchr("/ \t?", *c) != NULL)
-            *c = '_';
+        if (!isalnum((unsigned char)*c) && strchr("._-", *c) == NULL)
+            *c = '_'; /* a host's name may hold anything, and this one is typed into shells */
     struct run_writer *writer = NULL;
     for (int i = 1; i < 1000 && writer == NULL; i++) {
         struct text name = {0};
@@ -444,8 +445,12 @@ static int refuse(const struct error *err) {
 
 static int run_job(struct job *job) {
     struct error err = {0};
-    if (!interrupt_open(&job->interrupt, &err) || !get_ready(job, &err))
-        return job->interrupt.signal != 0 ? 128 + job->interrupt.signal : refuse(&err);
+    if (!interrupt_open(&job->interrupt, &err) || !get_ready(job, &err)) {
+        if (job->interrupt.signal == 0)
+            return refuse(&err);
+        log_note("interrupted before anything was measured");
+        return 128 + job->interrupt.signal;
+    }
     if (job->v->dry_run) {
         print_dry_run(&job->prepared);
         return 0;
