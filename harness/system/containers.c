@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finding the configurations, and asking what they allow. The parsers are in containers_lxc.c, _cdi.c,
  * _unit.c. */
-#include "system/containers.h"
+#include "system/containers_parts.h"
 
 #include "base/mem.h"
 #include "system/look.h"
@@ -126,7 +126,7 @@ static bool wants_gpu(const struct container *unit) {
     return false;
 }
 
-static void free_container(struct container *c) {
+void container_forget_devices(struct container *c) {
     for (size_t i = 0; i < c->n_rules; i++) {
         free(c->rules[i].file);
         free(c->rules[i].key);
@@ -139,6 +139,11 @@ static void free_container(struct container *c) {
         free(c->devices[i].text);
         free(c->devices[i].host_path);
     }
+    c->n_rules = c->n_devices = 0;
+}
+
+static void free_container(struct container *c) {
+    container_forget_devices(c);
     for (size_t i = 0; i < c->n_mounts; i++)
         free(c->mounts[i].host_path);
     free(c->rules);

@@ -10,5 +10,7 @@ struct device_rule *container_add_rule(struct container *out, const char *file, 
                                        const char *text);
 struct device_entry *container_add_device(struct container *out, const char *file, int line, const char *text,
                                           const char *host_path);
+/* Drops all rules and nodes so far. */
+void container_forget_devices(struct container *out);
 
 #endif

@@ -13,6 +13,10 @@ static bool is_no(const char *value) {
 
 /* "char-nvidia-uvm rw", "/dev/nvidia0 rw"; empty: forget those before. */
 static void take_allow(const char *file, int line, const char *value, struct container *out) {
+    if (value[0] == '\0') {
+        container_forget_devices(out);
+        return;
+    }
     size_t length = strcspn(value, " \t");
     char *name = mem_copy_bytes(value, length);
     const char *access = value + length + strspn(value + length, " \t");

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_NODES = 65536, N_COLUMNS = 8 };
+enum { MAX_NODES = 65536, N_COLUMNS = 9 };
 
 struct device_node *device_nodes_add(struct device_nodes *nodes, const char *path) {
     nodes->items = mem_grow(nodes->items, nodes->count, &nodes->capacity, sizeof *nodes->items);
@@ -72,12 +72,13 @@ static int octal(const char *s) {
     return s[0] != '\0' && *end == '\0' && value >= 0 && value <= 07777 ? (int)value : -1;
 }
 
-/* path, type, mode, uid, gid, major, minor, open; trailing columns may be missing. */
+/* path, type, mode, uid, gid, major, minor, open, "made" of what a probe made; trailing columns may be
+ * missing. */
 static void take_line(struct device_nodes *out, const char *line) {
     struct strings columns = {0};
     strings_split(&columns, line, '\t');
     if (columns.count > 0 && columns.items[0][0] == '/') {
-        const char *cell[N_COLUMNS] = {"", "", "", "", "", "", "", ""};
+        const char *cell[N_COLUMNS] = {"", "", "", "", "", "", "", "", ""};
         for (size_t i = 0; i < columns.count && i < N_COLUMNS; i++)
             cell[i] = columns.items[i];
         unescape(columns.items[0]);
@@ -91,6 +92,7 @@ static void take_line(struct device_nodes *out, const char *line) {
         node->minor = number(cell[6]);
         if (strcmp(cell[7], "-") != 0)
             strncpy(node->open, cell[7], sizeof node->open - 1);
+        node->made_by_probe = strcmp(cell[8], "made") == 0;
     }
     strings_free(&columns);
 }
