@@ -21,7 +21,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { EXIT_REFUSED = 2, EXIT_SKIPPED = 77 };
+enum { EXIT_REFUSED = 2, EXIT_SKIPPED = 77, MAX_LABEL = 1000 };
 
 struct run_values {
     const char *profile, *from, *in, *label, *results, *baseline;
@@ -262,6 +262,10 @@ static bool get_ready(struct job *job, struct error *err) {
                     "--from plans for a captured machine: it needs --dry-run or --simulate");
     if (v->effects.count > 0 && !v->simulate)
         return FAIL(err, ERROR_USAGE, "--effect changes made-up values: it needs --simulate");
+    if (v->label != NULL && strlen(v->label) > MAX_LABEL)
+        return FAIL(err, ERROR_USAGE,
+                    "the label is longer than %d bytes: it is a name, shown with every comparison",
+                    MAX_LABEL);
     if (v->baseline != NULL && v->no_baseline)
         return FAIL(err, ERROR_USAGE, "--baseline '%s' and --no-baseline contradict each other", v->baseline);
     if (!v->dry_run && !v->simulate && !lock_take(&job->lock, err))

@@ -52,5 +52,6 @@ has err 'See gpuvet run --help'
 expect 2 "$GPUVET" compare "$huge" "$huge"
 one_line
 has err 'nor a baseline'
-run 0 --label "$huge"
-lacks out xxxxxxxxxx
+refused --label "$huge"
+has err 'longer than 1000 bytes'
+run 0 --label "${huge:0:1000}"
