@@ -7,12 +7,14 @@
 #include "base/mem.h"
 #include "compare/baseline_files.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { FEW_RUNS = 3 };
@@ -270,7 +272,32 @@ static bool put_in_place(const struct saving *s, const char *made, const char *a
     return old == NULL ? good : baseline_remove_folder(old, err);
 }
 
+/* What a killed save left half-made; younger than a day, it may be somebody's who is still at it. A folder
+ * moved aside (.old.) stays: where places cannot be changed in one step, it may hold the only copy. */
+static void sweep(const char *results) {
+    enum { DAY_S = 24 * 3600 };
+    char *above = baseline_path(results, NULL, NULL);
+    DIR *folder = opendir(above);
+    struct dirent *entry;
+    while (folder != NULL && (entry = readdir(folder)) != NULL) {
+        struct stat st;
+        struct error ignored = {0};
+        const char *name = entry->d_name;
+        bool ours = name[0] == '.' && strstr(name, ".new.") != NULL;
+        if (!ours || fstatat(dirfd(folder), name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISDIR(st.st_mode) ||
+            time(NULL) - st.st_mtime < DAY_S)
+            continue;
+        char *path = baseline_path(results, name, NULL);
+        baseline_remove_folder(path, &ignored);
+        free(path);
+    }
+    if (folder != NULL)
+        closedir(folder);
+    free(above);
+}
+
 static bool write_all(struct saving *s, struct error *err) {
+    sweep(s->results);
     struct text hidden = {0};
     text_addf(&hidden, ".%s.new.%ld", s->name, (long)getpid());
     char *made = baseline_path(s->results, text_string(&hidden), NULL);

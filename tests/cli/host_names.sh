@@ -11,6 +11,7 @@ import os, socket, sys
 socket.sethostname(os.fsencode(sys.argv[1]))
 os.execv(sys.argv[2], sys.argv[2:])
 PY
+# shellcheck disable=SC2016
 for name in plain-1.x $'\xff\x1b[2J' ../../x '' -rf $'a\nb' 'x;y$(z) "q' 'ü€' "$(head -c 64 /dev/zero | tr '\0' h)"; do
     rm -rf results
     expect 0 unshare -u python3 as.py "$name" "$GPUVET" run --simulate --no-baseline --profile quick --case 'host.*'

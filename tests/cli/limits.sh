@@ -22,6 +22,7 @@ limited() {
 # The file size: what was written is there, and the reason.
 for blocks in 0 1 30; do
     rm -rf results
+    # shellcheck disable=SC2086
     limited -f $blocks $SIMULATE
     has err 'File too large'
 done

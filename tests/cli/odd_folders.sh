@@ -55,6 +55,15 @@ baseline 2 save x a.jsonl nonesuch --force
 same b.jsonl x
 [ -z "$(find results/baselines -name '.*')" ] || fail "something half-made is left"
 
+# What a killed save left is swept away a day later, and nothing else.
+mkdir results/baselines/.x.new.1 results/baselines/.x.new.2 results/baselines/.x.old.3 results/baselines/.mine
+cp a.jsonl results/baselines/.x.new.1/
+touch -d '2 days ago' results/baselines/.x.new.1 results/baselines/.x.old.3 results/baselines/.mine
+baseline 0 save z a.jsonl
+[ "$(cd results/baselines && echo .[a-z]*)" = '.mine .x.new.2 .x.old.3' ] || fail "swept away or left: $(ls -A results/baselines)"
+rmdir results/baselines/.[a-z]*
+baseline 0 remove z
+
 # A file that is no lock is not overwritten.
 echo precious >precious
 expect 2 env GPUVET_LOCK="$PWD/precious" "$GPUVET" run --allow-busy --case null

@@ -21,7 +21,7 @@ start() {
 }
 ended() {
     local status=0
-    wait "$pid" || status=$?
+    wait "$pid" 2>/dev/null || status=$?
     [ "$status" = "$1" ] || fail "status $status instead of $1 after $2"
     for p in $worker $child; do
         for _ in $(seq 100); do [ -d "/proc/$p" ] || break; sleep 0.1; done
