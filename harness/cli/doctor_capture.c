@@ -2,7 +2,9 @@
 #include "cli/doctor_capture.h"
 
 #include "base/log.h"
+#include "base/mem.h"
 #include "system/capture_write.h"
+#include "system/kernel_log.h"
 #include "system/topology.h"
 
 #include <stdlib.h>
@@ -29,16 +31,29 @@ static char *topology_text(void) {
     return xml;
 }
 
+static char *kernel_log_text(const struct source *source) {
+    struct text log = {0};
+    if (source->kernel_log != NULL)
+        return mem_copy_string(source->kernel_log);
+    if (kernel_log_live(&log))
+        return text_take(&log);
+    text_free(&log);
+    return NULL;
+}
+
 bool doctor_capture_end(const char *dir, const struct scene *scene, struct error *err) {
     if (dir == NULL)
         return true;
     struct capture capture = {.source = scene->source,
                               .facts = scene->facts,
                               .nodes = scene->nodes,
+                              .driver = &scene->driver,
                               .where = scene->container ? "container" : "host",
                               .manager = scene->manager,
-                              .topology = topology_text()};
+                              .topology = topology_text(),
+                              .kernel_log = kernel_log_text(scene->source)};
     bool good = capture_write(dir, &capture, err);
     free(capture.topology);
+    free(capture.kernel_log);
     return good || RELAY(err);
 }

@@ -178,7 +178,7 @@ static int mps_daemon(const struct scene *scene, const char *folder) {
         text_addf(&path, "/proc/%lld/comm", (long long)pid);
         char *name = look_text(scene->source, text_string(&path));
         bool alive = name != NULL && text_starts(name, "nvidia-cuda-mps");
-        out = alive ? 1 : scene->container ? -1 : scene->source->live || name != NULL ? 0 : -1;
+        out = alive ? 1 : scene->container ? -1 : source_is_whole(scene->source) || name != NULL ? 0 : -1;
         free(name);
     }
     text_free(&path);

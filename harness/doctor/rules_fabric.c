@@ -77,7 +77,7 @@ static int manager_runs(const struct scene *scene) {
     if (look_exists(scene->source, "/run/nvidia-fabricmanager/nv-fabricmanager.pid") ||
         look_exists(scene->source, "/var/run/nvidia-fabricmanager/nv-fabricmanager.pid"))
         return 1;
-    return scene->source->live && !scene->container ? 0 : -1;
+    return source_is_whole(scene->source) && !scene->container ? 0 : -1;
 }
 
 /* Since Blackwell the switches are reached through InfiniBand's kernel modules, and NVLSM manages them. */

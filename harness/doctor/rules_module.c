@@ -152,7 +152,8 @@ static const struct driver_module *newest_elsewhere(const struct scene *scene) {
 static bool lacks_headers(const struct scene *scene) {
     struct text build = {0};
     text_addf(&build, "/lib/modules/%s/build", scene->driver.release);
-    bool known = scene->source->live || file_list_find(&scene->driver.files, text_string(&build)) != NULL;
+    bool known =
+        source_is_whole(scene->source) || file_list_find(&scene->driver.files, text_string(&build)) != NULL;
     text_add(&build, "/Makefile");
     bool lacks = known && !look_exists(scene->source, text_string(&build));
     text_free(&build);

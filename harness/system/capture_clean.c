@@ -46,7 +46,10 @@ static size_t value_length(const char *s) {
         const char ends[] = {s[0], '\n', '\0'};
         return 1 + strcspn(s + 1, ends);
     }
-    return s[0] == '{' || s[0] == '[' ? 0 : strcspn(s, " \t\n,;");
+    size_t length = s[0] == '{' || s[0] == '[' ? 0 : strcspn(s, " \t\n,;");
+    while (length > 0 && strchr("]})\"'", s[length - 1]) != NULL)
+        length--; /* what closes a list around it stays, or the file could no longer be read */
+    return length;
 }
 
 /* "://user:password@" */

@@ -115,6 +115,28 @@ static bool put_manifest(const char *folder, const struct capture *c, bool incom
     return good;
 }
 
+static void set_known(js *object, const char *key, const char *value) {
+    if (value != NULL)
+        js_set_string(object, key, value);
+}
+
+/* Of the modules whose files were read. */
+static js *modinfo_of_all(const struct driver_state *driver) {
+    js *out = js_new_object();
+    for (size_t i = 0; i < driver->n_modules; i++) {
+        const struct driver_module *m = &driver->modules[i];
+        js *info = js_new_object();
+        set_known(info, "version", m->version);
+        set_known(info, "license", m->license);
+        set_known(info, "vermagic", m->vermagic);
+        set_known(info, "signer", m->signer);
+        if (js_length(info) > 0)
+            js_set(out, m->path, js_keep(info));
+        js_free(info);
+    }
+    return out;
+}
+
 /* What is known from asking, and what only live readers find. */
 static js *probes_of(const struct capture *c) {
     static const char *const files[N_LIBRARIES] = {"libcuda.so.1", "libnvidia-ml.so.1", "libnccl.so.2",
@@ -129,8 +151,9 @@ static js *probes_of(const struct capture *c) {
     for (size_t i = 0; i < N_LIBRARIES; i++)
         if (c->facts->libraries[i].path.value != NULL && js_get(libs, files[i]) == NULL)
             js_set_string(libs, files[i], c->facts->libraries[i].path.value);
-    if (c->facts->kernel.machine_id.value != NULL)
-        js_set_string(out, "machine_id", c->facts->kernel.machine_id.value);
+    if (js_get(out, "modinfo") == NULL)
+        js_set(out, "modinfo", modinfo_of_all(c->driver));
+    set_known(out, "machine_id", c->facts->kernel.machine_id.value);
     if (pm_qos->known)
         js_set_int(out, "pm_qos_cpu_latency_us", pm_qos->value);
     else if (pm_qos->why != NULL)
@@ -175,7 +198,17 @@ static bool put_clean(const char *folder, const char *name, const char *text,
     return good;
 }
 
-static bool put_tree(const char *folder, const struct recording *recording, bool *cut, struct error *err) {
+/* Listed, not copied: modules, firmware, libraries. */
+static void add_large(struct capture_tree *tree, const struct capture *c) {
+    for (size_t i = 0; i < c->driver->files.count; i++)
+        capture_tree_add(tree, &(struct recorded){.path = c->driver->files.items[i].path});
+    for (size_t i = 0; i < N_LIBRARIES; i++)
+        if (c->facts->libraries[i].path.value != NULL)
+            capture_tree_add(tree, &(struct recorded){.path = c->facts->libraries[i].path.value});
+}
+
+static bool put_tree(const char *folder, const struct capture *c, bool *cut, struct error *err) {
+    const struct recording *recording = c->source->recording;
     char *root = path_join(folder, "root");
     struct capture_tree tree = {.root = -1};
     bool good = mkdir(root, 0700) == 0;
@@ -186,6 +219,8 @@ static bool put_tree(const char *folder, const struct recording *recording, bool
         FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot make the folder %s: %s", root, strerror(errno));
     for (size_t i = 0; good && i < recording->count; i++)
         capture_tree_add(&tree, &recording->items[i]);
+    if (good)
+        add_large(&tree, c);
     if (tree.root >= 0)
         close(tree.root);
     *cut = tree.cut || recording->cut;
@@ -198,10 +233,9 @@ static bool put_tree(const char *folder, const struct recording *recording, bool
 static bool fill(const char *folder, const struct capture *c, struct error *err) {
     bool cut = false;
     js *probes = probes_of(c);
-    bool good = put_manifest(folder, c, true, false, err) &&
-                put_tree(folder, c->source->recording, &cut, err) &&
+    bool good = put_manifest(folder, c, true, false, err) && put_tree(folder, c, &cut, err) &&
                 put_json(folder, "probes.json", probes, err) && put_nodes(folder, c->nodes, err) &&
-                put_clean(folder, "klog.txt", c->source->kernel_log, capture_clean_log, err) &&
+                put_clean(folder, "klog.txt", c->kernel_log, capture_clean_log, err) &&
                 put_clean(folder, "topology.xml", c->topology, capture_clean_topology, err) &&
                 put_manifest(folder, c, false, cut, err);
     js_free(probes);

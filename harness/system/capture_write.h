@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "system/device_nodes.h"
+#include "system/driver_state.h"
 #include "system/facts.h"
 
 #include <stdbool.h>
@@ -14,8 +15,10 @@ struct capture {
     const struct source *source; /* live, with its recording and probes */
     const struct facts *facts;
     const struct device_nodes *nodes;
+    const struct driver_state *driver;
     const char *where, *manager;
-    char *topology; /* hwloc's export; NULL: none */
+    char *topology;   /* hwloc's export; NULL: none */
+    char *kernel_log; /* NULL: it may not be read */
 };
 
 /* Whether `dir` can become a capture: it is not there, or an empty folder. Asked before minutes are spent. */

@@ -174,6 +174,11 @@ bool source_live(struct source *out, struct error *err);
  * / (links included), odd file types, depth over 64, over 200,000 entries or 512 MiB are refused. */
 bool source_capture(const char *dir, struct source *out, struct error *err);
 void source_free(struct source *source);
+/* Whether what is missing was not there: live, and in a capture that gpuvet wrote. In any other it is not
+ * known. */
+static inline bool source_is_whole(const struct source *source) {
+    return source->live || source->recorded;
+}
 
 struct facts *facts_read(const struct source *source, struct error *err);
 void facts_free(struct facts *facts);

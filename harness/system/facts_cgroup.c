@@ -211,7 +211,7 @@ static struct fact find_cpu_max(const struct source *source) {
         snprintf(text, sizeof text, "%lld %lld", (long long)best_quota, (long long)best_period);
     cgroup_place_free(&place);
     /* The root group of a machine has no cpu.max: nothing bounds it. */
-    return known || source->live || source->recorded ? fact_text(text) : (struct fact){0};
+    return known || source_is_whole(source) ? fact_text(text) : (struct fact){0};
 }
 
 void read_cgroup(const struct source *source, struct cgroup_facts *out) {

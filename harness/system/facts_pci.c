@@ -282,7 +282,7 @@ void read_iommu(const struct source *source, struct facts *out) {
     struct fact mode = tally_take(&tally);
     struct strings iommus = {0};
     bool any = look_list(source, "/sys/class/iommu", &iommus) && iommus.count > 0;
-    if (mode.value == NULL && mode.why == NULL && !any && (source->live || source->recorded))
+    if (mode.value == NULL && mode.why == NULL && !any && source_is_whole(source))
         mode = fact_text("none");
     strings_free(&iommus);
     free(out->kernel.iommu_mode.value);
