@@ -4,8 +4,10 @@
 #include "cli/commands.h"
 #include "cli/doctor_baseline.h"
 #include "cli/doctor_capture.h"
+#include "cli/doctor_guard.h"
 #include "cli/doctor_live.h"
 #include "doctor/doctor.h"
+#include "system/dead_mounts.h"
 #include "system/facts.h"
 
 #include <stdio.h>
@@ -95,7 +97,14 @@ static void show(const struct doctor_values *v, const struct findings *findings,
     findings_print(findings, scene, colour, v->verbose, stdout);
 }
 
-static int judge(const struct doctor_values *v) {
+struct job {
+    const struct doctor_values *v;
+    const js *dead;
+};
+
+static int judge(void *argument) {
+    const struct job *job = argument;
+    const struct doctor_values *v = job->v;
     struct source source = {0};
     struct recording recording = {0};
     struct device_nodes nodes = {0};
@@ -107,7 +116,7 @@ static int judge(const struct doctor_values *v) {
                 (v->from != NULL ? source_capture(v->from, &source, &err) &&
                                        (facts = facts_read(&source, &err)) != NULL &&
                                        device_nodes_read(&source, &nodes, &err)
-                                 : doctor_live(&source, &facts, &nodes, &err)) &&
+                                 : doctor_live(job->dead, &source, &facts, &nodes, &err)) &&
                 doctor_baseline(v->baseline, v->results,
                                 v->from == NULL ? facts->kernel.machine_id.value : NULL, &before, &err);
     if (good) {
@@ -147,7 +156,14 @@ static int run(void *values, const struct strings *arguments) {
             rules_print_list(stdout);
         return 0;
     }
-    return judge(v);
+    struct job job = {.v = v};
+    if (v->from != NULL)
+        return judge(&job);
+    js *dead = dead_mounts();
+    job.dead = dead;
+    int status = doctor_guarded(judge, &job, dead, v->capture != NULL);
+    js_free(dead);
+    return status;
 }
 
 const struct command command_doctor = {

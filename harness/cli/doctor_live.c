@@ -16,7 +16,8 @@ static bool is_host(const struct facts *facts) {
     return container == NULL || strcmp(container, "none") == 0;
 }
 
-bool doctor_live(struct source *source, struct facts **facts, struct device_nodes *nodes, struct error *err) {
+bool doctor_live(const js *dead, struct source *source, struct facts **facts, struct device_nodes *nodes,
+                 struct error *err) {
     struct clock clock = clock_real();
     int64_t start = clock_now(&clock);
     struct recording *recording = source->recording;
@@ -24,6 +25,8 @@ bool doctor_live(struct source *source, struct facts **facts, struct device_node
         return RELAY(err);
     source->recording = recording;
     source->probes = probe_live();
+    if (dead != NULL)
+        js_set(source->probes, "dead_mounts", js_copy(dead));
     *facts = facts_read(source, err);
     if (*facts == NULL || !device_nodes_read(source, nodes, err))
         return RELAY(err);

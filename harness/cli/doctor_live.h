@@ -12,6 +12,7 @@
 
 /* Listings, then open(), then the groups, then NVML and cuInit, then the listings again; `source` gets the
  * probes and keeps the recording that it has. At most 10 s, whatever hangs. False: nothing could be read. */
-bool doctor_live(struct source *source, struct facts **facts, struct device_nodes *nodes, struct error *err);
+bool doctor_live(const js *dead, struct source *source, struct facts **facts, struct device_nodes *nodes,
+                 struct error *err);
 
 #endif

@@ -62,6 +62,17 @@ static void check_hang(const struct scene *scene, struct findings *out) {
     access_free(access);
 }
 
+static void check_mounts(const struct scene *scene, struct findings *out) {
+    const js *dead = js_get(scene->probes, "dead_mounts");
+    for (size_t i = 0; i < js_length(dead); i++) {
+        const char *point = js_string(js_at(dead, i), "?");
+        struct finding *f = finding_add(out, "nodes.mount-dead", SEVERITY_WARN,
+                                        "the file system mounted at %s does not answer", point);
+        finding_evidence(f, point, "stat does not return");
+        finding_remedy(f, "bring its server back, or umount -l %s", point);
+    }
+}
+
 static void check_type(const struct scene *scene, struct findings *out) {
     struct access *access = access_read(scene);
     for (size_t r = 0; r < N_ROLES; r++)
@@ -386,6 +397,16 @@ static const struct rule rules[] = {
      .remedy = "find the mount or the driver's stuck process, and end it",
      .source = "the kernel's behaviour",
      .check = check_hang},
+    {.id = "nodes.mount-dead",
+     .area = AREA_CUDA,
+     .severity = SEVERITY_WARN,
+     .title = "a mounted file system does not answer",
+     .needs = "probes.json: dead_mounts",
+     .cause =
+         "whoever looks below it waits for ever: a program that loads a library or reads its data from there, too",
+     .remedy = "bring its server back, or unmount it lazily",
+     .source = "the kernel's behaviour",
+     .check = check_mounts},
     {.id = "nodes.not-a-device",
      .area = AREA_CUDA,
      .severity = SEVERITY_FAIL,

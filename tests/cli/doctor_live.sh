@@ -66,6 +66,18 @@ if [ -e /dev/fuse ]; then
     rig "rm /dev/nvidia-uvm; : >/dev/nvidia-uvm; python3 $here/dead.py /dev/nvidia-uvm"
     found "fail nodes.hang" /dev/nvidia-uvm
     found "fail nodes.open-error" /dev/nvidiactl # the rest is looked at all the same
+    # A dead folder: told where nothing of ours lies below it; where something does, one line says what hangs.
+    sed -i "s/rootmode=100000/rootmode=40000/" dead.py
+    mkdir dead
+    rig "python3 $here/dead.py $here/dead"
+    found "warn nodes.mount-dead" "$here/dead"
+    SECONDS=0
+    status=0
+    unshare -m bash -c "python3 dead.py /sys/module && exec '$GPUVET' doctor" >out 2>err || status=$?
+    [ "$status" = 1 ] || fail "status $status beside a dead /sys/module"
+    [ "$SECONDS" -le 14 ] || fail "it took $SECONDS s beside a dead /sys/module"
+    one_line
+    has err "/sys/module does not answer"
 else
     echo "no /dev/fuse: a dead file system was not tried"
 fi
