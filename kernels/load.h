@@ -14,6 +14,7 @@ int clock_probe_load(void);
 int delay_load(void);
 int chase_load(void);
 int copy_load(void);
+int pingpong_load(void);
 
 #ifdef __cplusplus
 }

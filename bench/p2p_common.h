@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the P2P cases have in common: which pairs of GPUs there are, what is known of each, and which stand
+ * for the others. */
+#ifndef GPUVET_BENCH_P2P_COMMON_H
+#define GPUVET_BENCH_P2P_COMMON_H
+
+#include "bench/link_limit.h"
+#include "run/case.h"
+#include "run/where.h"
+
+/* The GPUs of a node that can be used, in its order. */
+struct p2p_party {
+    const struct node *node;
+    const struct gpu_info *gpus[WHERE_MAX_GPUS];
+    int n;
+};
+void p2p_gather(const struct node *node, struct p2p_party *out);
+
+/* One way from a GPU to another, by their places in the party. */
+struct p2p_path {
+    int from, to;
+    int nvlinks;            /* -1: not known */
+    char path_class[16];    /* "NV18", "PIX", "PXB", "PHB", "NODE", "SYS"; "" unknown */
+    const char *status;     /* the driver's word: "OK", "CNS", …; "" unknown */
+    int nodes[2];           /* NUMA nodes (logical) of from and to; -1 unknown */
+    bool stands_for_others; /* the first of its class and pair of NUMA nodes, with from before to */
+    struct link_limits limits;
+};
+/* All ordered pairs, owned (free); returns how many. */
+int p2p_paths(const struct p2p_party *party, struct p2p_path **out);
+bool p2p_is_nvlink(const struct p2p_path *path);
+/* What the driver's word means. */
+const char *p2p_status_meaning(const char *status);
+
+/* An instance for a path: where (from, to), attributes (both BDFs, path_class, nvlinks, the driver's word
+ * both ways), the initiator's core (`read`: the destination's GPU), and a reason to skip where the driver
+ * says that there is no P2P. */
+struct instance *p2p_instance(const struct p2p_party *party, const struct p2p_path *path,
+                              const struct metric *metric, enum level level, bool read,
+                              struct instance_list *out);
+/* One instance that stands for a case which cannot run: fewer than `gpus` can be used, or the driver offers
+ * P2P nowhere. False: it can run, and nothing was added. */
+bool p2p_skip_all(const struct p2p_party *party, int gpus, const struct p2p_path *paths, int n_paths,
+                  const struct metric *metric, struct instance_list *out);
+
+/* Parameters access, bytes, engine, peer=on, cache=cold; samples and operations so that a figure is as good
+ * as it can be for its time: large copies through PCIe take 10 ms and repeat to a part in a thousand, through
+ * NVLink 1.3 ms. `factor`: copies that go the same way at once. */
+void p2p_set_copies(struct instance *instance, const struct p2p_path *path, bool read, const char *engine,
+                    int64_t bytes);
+/* Estimated seconds of an item that copies `copies` times `bytes` through `gbps` (NAN: unknown). */
+double p2p_seconds(double copies, double bytes, double gbps);
+
+/* Slots of the cases that copy through lanes (bench/lanes.h): p2p.write, read, bidir and all.
+ *
+ * `where` with from and to: one lane, from → to. With the parameter direction: a second one back;
+ * direction=one measures the first while the other runs twice as long, both the sum. `attributes.lanes`:
+ * [[0,2],…], places in `where`'s GPUs: the sum of all, each also alone before (detail: isolated,
+ * of_isolated). */
+bool p2p_prepare(struct case_context *context, struct error *err);
+bool p2p_sample(const struct bench_case *bench, struct case_context *context, struct samples *out,
+                struct error *err);
+bool p2p_verify(struct case_context *context, struct verification *out, struct error *err);
+void p2p_finish(struct case_context *context);
+
+/* Which lanes there are and how long each runs. `out` has room for `room`; returns how many, -1: none or too
+ * many. */
+struct p2p_lane {
+    int from, to;
+    int timed, total;
+};
+int p2p_lanes_plan(const struct case_context *context, struct p2p_lane *out, int room);
+
+/* Whether writes that went together broke down: less than half of what one of them carries alone, which no
+ * shared link explains (it would be filled). */
+bool p2p_collapsed(double total, const double *isolated, int n);
+
+#endif

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* p2p.latency: chase: a multiprocessor of `from` reads the memory of `to`, each read waiting for the one
+ * before. flag: half the time in which a number goes from `from` to `to` and back, written into the flag in
+ * the other's memory (st.release.sys), awaited in the own (ld.acquire.sys). */
+#include "base/mem.h"
+#include "bench/p2p_common.h"
+#include "bench/peer_exchange.h"
+#include "bench/peer_memory.h"
+#include "gpu/chase.h"
+#include "gpu/peers.h"
+#include "kernels/chase.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* nvbandwidth's device_to_device_latency_sm: a buffer of 2 MiB, a stride of 128 bytes, plain loads. */
+enum { CHASE_BYTES = 2 << 20, CHASE_STRIDE = 128, CHASE_HOPS = 64, CHASE_SAMPLES = 3 };
+enum { EXCHANGES = 200, WARM_EXCHANGES = 50, FLAG_SAMPLES = 5 };
+static const uint64_t exchange_limit_ns = 2000000000;
+
+static const struct metric metrics[] = {
+    {"flag", QUANTITY_LATENCY, TIMING_HOST},
+    {"chase", QUANTITY_LATENCY, TIMING_HOST},
+    {0},
+};
+
+static const struct series_row series[] = {
+    {.metric = "flag", .statistic = "", .delta_rel = 0.05, .between_rel = 0.02},
+    {.metric = "chase", .statistic = "", .delta_rel = 0.05, .between_rel = 0.01},
+    {0},
+};
+
+/* ---- instances ---- */
+
+static void add_flag(const struct p2p_party *party, const struct p2p_path *path, struct instance_list *out) {
+    struct instance *flag = p2p_instance(party, path, &metrics[0], LEVEL_PRIMARY, false, out);
+    js_set_int(flag->params, "exchanges", EXCHANGES);
+    flag->samples = FLAG_SAMPLES;
+    flag->seconds = 0.012;
+}
+
+static void add_chase(const struct p2p_party *party, const struct p2p_path *path, const char *loads,
+                      enum level level, struct instance_list *out) {
+    struct instance *chase = p2p_instance(party, path, &metrics[1], level, false, out);
+    js_set_int(chase->params, "bytes", CHASE_BYTES);
+    js_set_int(chase->params, "stride", CHASE_STRIDE);
+    js_set_int(chase->params, "hops", CHASE_HOPS);
+    js_set_string(chase->params, "loads", loads);
+    chase->samples = CHASE_SAMPLES;
+    chase->seconds = p2p_is_nvlink(path) ? 0.04 : 0.09; /* four sweeps of about 10,000 reads */
+}
+
+static void instances(const struct node *node, struct instance_list *out) {
+    struct p2p_party party;
+    struct p2p_path *paths = NULL;
+    p2p_gather(node, &party);
+    int n = p2p_paths(&party, &paths);
+    bool none = p2p_skip_all(&party, 2, paths, n, &metrics[0], out);
+    for (int i = 0; !none && i < n; i++) {
+        bool stands = paths[i].stands_for_others;
+        if (paths[i].from < paths[i].to) /* the round trip is the same from either end */
+            add_flag(&party, &paths[i], out);
+        add_chase(&party, &paths[i], "plain", stands ? LEVEL_PRIMARY : LEVEL_DESCRIPTIVE, out);
+        if (stands)
+            add_chase(&party, &paths[i], "sys", LEVEL_DESCRIPTIVE, out);
+    }
+    free(paths);
+}
+
+/* ---- in the worker ---- */
+
+struct state {
+    gpu_stream stream;
+    void *memory;
+    struct gpu_chase chase;
+    struct gpu_chase_result last;
+    struct peer_exchange *exchange;
+    uint64_t exchanged;
+};
+
+static bool is_chase(const struct case_context *context) {
+    return case_number(context, "hops") > 0;
+}
+
+static bool map(const struct gpu_device *from, const struct gpu_device *to, struct error *err) {
+    return gpu_peer_enable(from, to, err) == GPU_PEER_ON || error_context(err, "no P2P");
+}
+
+static bool prepare_chase(struct case_context *context, struct state *s, struct error *err) {
+    s->chase = (struct gpu_chase){.bytes = (size_t)case_number(context, "bytes"),
+                                  .stride = (size_t)case_number(context, "stride"),
+                                  .hops = (uint32_t)case_number(context, "hops"),
+                                  .plain = strcmp(case_text(context, "loads"), "plain") == 0};
+    if (s->chase.stride < 8 || s->chase.stride % 8 != 0 || s->chase.bytes % s->chase.stride != 0)
+        return FAIL(err, ERROR_DATA, "the buffer of %zu bytes is no multiple of the stride, %zu",
+                    s->chase.bytes, s->chase.stride);
+    bool good = peer_memory_take(context->shelf, &context->gpus[1], s->chase.bytes, &s->memory, err) &&
+                gpu_check(chase_fill_device(s->memory, s->chase.bytes, s->chase.stride, NULL),
+                          "laying the chain", err) &&
+                gpu_synchronize(err) && gpu_use(&context->gpus[0], err) && gpu_stream_make(&s->stream, err);
+    s->chase.memory = s->memory;
+    return good;
+}
+
+static bool prepare(struct case_context *context, struct error *err) {
+    struct state *s = mem_zeroed(1, sizeof *s);
+    context->state = s;
+    if (context->n_gpus != 2)
+        return FAIL(err, ERROR_DATA, "two GPUs are needed");
+    const struct gpu_device *from = &context->gpus[0], *to = &context->gpus[1];
+    if (!map(from, to, err) || !map(to, from, err))
+        return RELAY(err);
+    return is_chase(context) ? prepare_chase(context, s, err)
+                             : peer_exchange_make(from, to, &s->exchange, err);
+}
+
+static bool sample_chase(struct case_context *context, struct samples *out, struct error *err) {
+    struct state *s = context->state;
+    for (int i = -1; i < context->wanted_samples; i++) { /* the first sweep wakes link and clock */
+        if (!gpu_use(&context->gpus[0], err) ||
+            !gpu_chase_sweep(&s->chase, &context->gpus[0], s->stream, &s->last, err))
+            return RELAY(err);
+        if (i < 0 && s->last.wrong == 0)
+            continue;
+        samples_add(out, s->last.ns);
+        js_append_number(context->sm_mhz, s->last.sm_mhz);
+        if (s->last.wrong > 0) /* verify() says so */
+            break;
+    }
+    js_set_int(context->extra, "multiprocessors", s->last.multiprocessors);
+    return true;
+}
+
+static bool sample_flag(struct case_context *context, struct samples *out, struct error *err) {
+    struct state *s = context->state;
+    struct pingpong plan = {.first = (uint32_t)context->seed | 1U,
+                            .warm = WARM_EXCHANGES,
+                            .timed = (uint32_t)case_number(context, "exchanges"),
+                            .limit_ns = exchange_limit_ns};
+    if (plan.timed < 1 || plan.timed > 1000000)
+        return FAIL(err, ERROR_DATA, "%u exchanges cannot be timed", plan.timed);
+    for (int i = -1; i < context->wanted_samples; i++) {
+        struct peer_exchange_result result;
+        if (!peer_exchange_run(s->exchange, &plan, &result, err))
+            return RELAY(err);
+        plan.first += plan.warm + plan.timed;
+        s->exchanged += plan.warm + plan.timed;
+        if (i < 0)
+            continue;
+        samples_add(out, result.ns);
+        js_append_number(context->sm_mhz, result.sm_mhz);
+    }
+    return true;
+}
+
+static bool sample(struct case_context *context, struct samples *out, struct error *err) {
+    return is_chase(context) ? sample_chase(context, out, err) : sample_flag(context, out, err);
+}
+
+static bool verify(struct case_context *context, struct verification *out, struct error *err) {
+    const struct state *s = context->state;
+    (void)err;
+    if (!is_chase(context)) { /* a number that was lost or changed has failed the sample already */
+        snprintf(out->what, sizeof out->what, "flags in both GPUs' memory");
+        out->checked_bytes = 2 * s->exchanged * sizeof(uint32_t);
+        return true;
+    }
+    snprintf(out->what, sizeof out->what, "ends of the pointer chases");
+    out->checked_bytes = s->last.hops * sizeof(uint64_t);
+    out->bad = (uint64_t)s->last.wrong;
+    out->first_bad_offset = s->last.wrong_at;
+    out->expected = (uint32_t)s->last.expected;
+    out->found = (uint32_t)s->last.found;
+    return true;
+}
+
+static void finish(struct case_context *context) {
+    struct state *s = context->state;
+    if (s == NULL)
+        return;
+    gpu_stream_free(s->stream);
+    peer_memory_give(context->shelf, s->memory);
+    peer_exchange_free(s->exchange);
+    free(s);
+    context->state = NULL;
+}
+
+const struct bench_case case_p2p_latency = {
+    .name = "p2p.latency",
+    .version = 1,
+    .summary = "time of a GPU's read of another one's memory, and of a flag written into it",
+    .block = BLOCK_LATENCY,
+    .needs = {.gpus = 2, .peer = true},
+    .metrics = metrics,
+    .series = series,
+    .instances = instances,
+    .prepare = prepare,
+    .sample = sample,
+    .verify = verify,
+    .finish = finish,
+};

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* p2p.write: large copies from one GPU to another, issued by the source's GPU, for every ordered pair; sizes,
+ * kernel copies, and the staged control (peer access off) for one pair of each kind. */
+#include "bench/p2p_copies.h"
+
+static const struct metric metrics[] = {{"bandwidth", QUANTITY_BANDWIDTH, TIMING_HOST}, {0}};
+
+static const struct series_row series[] = {
+    {.metric = "bandwidth", .statistic = "", .delta_rel = 0.02, .between_rel = 0.01},
+    {0},
+};
+
+static void instances(const struct node *node, struct instance_list *out) {
+    p2p_copies_instances(node, &metrics[0], false, out);
+}
+
+static bool sample(struct case_context *context, struct samples *out, struct error *err) {
+    return p2p_sample(&case_p2p_write, context, out, err);
+}
+
+const struct bench_case case_p2p_write = {
+    .name = "p2p.write",
+    .version = 1,
+    .summary = "bandwidth of copies from one GPU to another, pushed by the source's GPU",
+    .block = BLOCK_P2P,
+    .loads_link = true,
+    .needs = {.gpus = 2, .peer = true},
+    .metrics = metrics,
+    .series = series,
+    .instances = instances,
+    .prepare = p2p_prepare,
+    .sample = sample,
+    .verify = p2p_verify,
+    .finish = p2p_finish,
+};
