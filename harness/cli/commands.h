@@ -11,9 +11,12 @@ extern const struct command command_compare;
 extern const struct command command_baseline;
 extern const struct command command_doctor;
 extern const struct command command_env;
+extern const struct command command_topo;
 extern const struct command command_version;
 /* Hidden: gpuvet starts these itself. */
 extern const struct command command_worker;
 extern const struct command command_keeper;
+extern const struct command command_enter;
+extern const struct command command_undo;
 
 #endif

@@ -63,6 +63,23 @@ struct topology *topology_live(struct error *err) {
     return topology;
 }
 
+bool topology_allow_common(struct topology *topology, const struct topology *other) {
+    hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
+    hwloc_bitmap_t nodes = hwloc_bitmap_alloc();
+    bool good = cpus != NULL && nodes != NULL;
+    if (good) {
+        hwloc_bitmap_and(cpus, hwloc_topology_get_allowed_cpuset(topology->inner),
+                         hwloc_topology_get_allowed_cpuset(other->inner));
+        hwloc_bitmap_and(nodes, hwloc_topology_get_allowed_nodeset(topology->inner),
+                         hwloc_topology_get_allowed_nodeset(other->inner));
+        good = !hwloc_bitmap_iszero(cpus) && !hwloc_bitmap_iszero(nodes) &&
+               hwloc_topology_allow(topology->inner, cpus, nodes, HWLOC_ALLOW_FLAG_CUSTOM) == 0;
+    }
+    hwloc_bitmap_free(cpus);
+    hwloc_bitmap_free(nodes);
+    return good;
+}
+
 struct topology *topology_from_xml(const char *xml, size_t length, struct error *err) {
     hwloc_topology_t inner;
     /* hwloc's own parser on hostile text: libxml2 would fetch entities. */
@@ -117,6 +134,13 @@ int topology_node_count(const struct topology *topology) {
 int topology_socket_count(const struct topology *topology) {
     int n = hwloc_get_nbobjs_by_type(topology->inner, HWLOC_OBJ_PACKAGE);
     return n > 0 ? n : 1;
+}
+
+int topology_node_socket(const struct topology *topology, int node) {
+    hwloc_obj_t found = node_at(topology, node);
+    hwloc_obj_t package =
+        found != NULL ? hwloc_get_ancestor_obj_by_type(topology->inner, HWLOC_OBJ_PACKAGE, found) : NULL;
+    return package != NULL ? (int)package->logical_index : 0;
 }
 
 int topology_node_os_index(const struct topology *topology, int node) {

@@ -28,11 +28,17 @@ int topology_socket_count(const struct topology *topology);
  * as near as any other). `bdf` is "0000:41:00.0". */
 int topology_device_node(const struct topology *topology, const char *bdf);
 
+/* The socket (logical) a node belongs to; 0 where none is to be seen. */
+int topology_node_socket(const struct topology *topology, int node);
 int topology_node_os_index(const struct topology *topology, int node);
 int topology_node_logical(const struct topology *topology, int os_index); /* -1: none */
 /* Whether the cpuset lets us have memory of a node (logical). Its CPUs are another matter: see
  * topology_pin_cpu. */
 bool topology_node_memory_allowed(const struct topology *topology, int node);
+
+/* Narrows what is allowed to what `other` allows too (a container of the same machine). False, and nothing is
+ * changed, when they have no CPU or no memory in common. */
+bool topology_allow_common(struct topology *topology, const struct topology *other);
 
 /* Nodes ordered by distance from `node` (itself first; by the SLIT where hwloc has it, else same socket
  * before other sockets, else by index). `out` has room for topology_node_count entries. */

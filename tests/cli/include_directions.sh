@@ -34,7 +34,7 @@ may harness/compare "compare stats base" record
 may kernels "kernels"
 may harness/doctor "doctor system base"
 may harness/report "report stats base" record
-may harness/cli "cli base stats system gpu run target compare doctor report"
+may harness/cli "cli base stats system gpu run bench target compare doctor report"
 
 # only HEADER "FILES…"
 only() {
