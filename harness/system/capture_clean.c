@@ -230,7 +230,8 @@ static size_t address_length(const char *s) {
         if (part < 3 && s[at++] != '.')
             return 0;
     }
-    return s[at] == '.' || isalnum((unsigned char)s[at]) ? 0 : at;
+    bool longer = s[at] == '.' && isdigit((unsigned char)s[at + 1]);
+    return longer || isalnum((unsigned char)s[at]) ? 0 : at;
 }
 
 void capture_clean_log(const char *log, struct text *out) {

@@ -103,6 +103,7 @@ js *modinfo_of(const unsigned char *data, size_t length) {
             memcmp(data + names.sh_offset + section.sh_name, wanted, sizeof wanted) != 0)
             continue;
         take_fields((const char *)data + section.sh_offset, section.sh_size, out);
+        break; /* one is all there is; thousands of the same would take minutes */
     }
     take_signer(data, length, out);
     return out;
