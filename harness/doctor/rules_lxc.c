@@ -3,35 +3,11 @@
  * nvidia-uvm and nvidia-caps are given out anew at each boot, so a number in a file goes stale with a kernel.
  */
 #include "doctor/doctor.h"
+#include "doctor/lxc_needs.h"
 #include "doctor/majors.h"
 
 #include <stdio.h>
 #include <string.h>
-
-/* One thing that a container needs: `name` as /proc/devices has it. */
-struct need {
-    const char *name;
-    const char *node;
-    int major, minor;
-};
-
-static bool wants_gpu(const struct container *c) {
-    for (size_t i = 0; i < c->n_devices; i++)
-        if (text_starts(c->devices[i].host_path, "/dev/nvidia"))
-            return true;
-    for (size_t i = 0; i < c->n_rules; i++)
-        if (c->rules[i].allow && c->rules[i].type == 'c' && c->rules[i].major == MAJOR_NVIDIA)
-            return true;
-    return false;
-}
-
-static const char *separator(const struct container *c) {
-    return c->kind == CONTAINER_PVE ? ":" : " =";
-}
-
-static const char *rule_key(const struct scene *scene) {
-    return majors_cgroup(scene) == 1 ? "lxc.cgroup.devices.allow" : "lxc.cgroup2.devices.allow";
-}
 
 static void place(const struct device_rule *rule, char *out, size_t size) {
     snprintf(out, size, "%s:%d", rule->file, rule->line);
@@ -56,56 +32,13 @@ static void restart_lines(const struct container *c, struct finding *f) {
     }
 }
 
-/* What a rule that names the wrong number is. */
-enum wrong {
-    WRONG_NONE,
-    WRONG_KNOWN,
-    WRONG_HEX,
-    WRONG_NOT_DECIMAL,
-    WRONG_FOREIGN,
-    WRONG_STALE,
-    WRONG_OTHER_CGROUP
-};
-
-static bool reads_as_hex(const struct device_rule *rule, int major) {
-    int64_t value = 0;
-    char hex[32];
-    snprintf(hex, sizeof hex, "0x%.20s", rule->major_text);
-    return text_to_int(hex, &value) && value == major;
-}
-
-/* Why this rule may be what was meant for `need`, or WRONG_NONE. */
-static enum wrong judge_rule(const struct scene *scene, const struct device_rule *rule,
-                             const struct need *need) {
-    if (!rule->allow || (rule->type != 'c' && rule->type != '?'))
-        return WRONG_NONE;
-    int cgroup = majors_cgroup(scene);
-    if (rule->major == need->major)
-        return cgroup != 0 && rule->cgroup != cgroup ? WRONG_OTHER_CGROUP : WRONG_NONE;
-    if (rule->major == -2 || strcmp(majors_name(scene, rule->major), "") == 0)
-        if (reads_as_hex(rule, need->major))
-            return WRONG_HEX;
-    if (rule->major == -2 && rule->major_text[0] != '\0')
-        return WRONG_NOT_DECIMAL;
-    if (rule->major < 0 || rule->major == MAJOR_NVIDIA || need->major == MAJOR_NVIDIA)
-        return WRONG_NONE;
-    if (majors_before(scene, need->name) == rule->major)
-        return WRONG_KNOWN;
-    const char *owner = majors_name(scene, rule->major);
-    if (owner[0] == '\0')
-        return WRONG_STALE;
-    return majors_dynamic(rule->major) && !text_starts(owner, "nvidia") && !majors_common(owner)
-               ? WRONG_FOREIGN
-               : WRONG_NONE;
-}
-
 /* The rule that explains best why `need` is not allowed. */
-static enum wrong find_wrong(const struct scene *scene, const struct container *c, const struct need *need,
-                             const struct device_rule **found) {
-    enum wrong best = WRONG_NONE;
+static enum lxc_wrong find_wrong(const struct scene *scene, const struct container *c,
+                                 const struct lxc_need *need, const struct device_rule **found) {
+    enum lxc_wrong best = LXC_RIGHT;
     for (size_t i = 0; i < c->n_rules; i++) {
-        enum wrong one = judge_rule(scene, &c->rules[i], need);
-        if (one != WRONG_NONE && (best == WRONG_NONE || one < best)) {
+        enum lxc_wrong one = lxc_judge_rule(scene, &c->rules[i], need);
+        if (one != LXC_RIGHT && (best == LXC_RIGHT || one < best)) {
             best = one;
             *found = &c->rules[i];
         }
@@ -113,31 +46,32 @@ static enum wrong find_wrong(const struct scene *scene, const struct container *
     return best;
 }
 
-static struct finding *add_wrong(struct findings *out, enum wrong wrong, const struct container *c,
-                                 const struct need *need, const struct device_rule *rule, const char *owner) {
+static struct finding *add_wrong(struct findings *out, enum lxc_wrong wrong, const struct container *c,
+                                 const struct lxc_need *need, const struct device_rule *rule,
+                                 const char *owner) {
     switch (wrong) {
-    case WRONG_KNOWN:
+    case LXC_KNOWN:
         return finding_add(out, "lxc.major-wrong", SEVERITY_FAIL,
                            "container %s allows major %d for %s; this kernel gave it %d", c->name,
                            rule->major, need->name, need->major);
-    case WRONG_HEX:
+    case LXC_HEX:
         return finding_add(out, "lxc.major-hex", SEVERITY_FAIL,
                            "container %s allows '%s', which is %d (%s) in hex and no decimal major", c->name,
                            rule->major_text, need->major, need->name);
-    case WRONG_NOT_DECIMAL:
+    case LXC_NOT_DECIMAL:
         return finding_add(out, "lxc.not-decimal", SEVERITY_FAIL,
                            "container %s allows '%s', which is no decimal major; %s is %d", c->name,
                            rule->major_text, need->name, need->major);
-    case WRONG_FOREIGN:
+    case LXC_FOREIGN:
         return finding_add(out, "lxc.major-foreign", SEVERITY_FAIL,
                            "container %s allows major %d, which is %s now, and not %s (%d)", c->name,
                            rule->major, owner, need->name, need->major);
-    case WRONG_OTHER_CGROUP:
+    case LXC_OTHER_CGROUP:
         return finding_add(out, "lxc.other-cgroup", SEVERITY_FAIL,
                            "container %s allows %s by %s, which this host's cgroup v%d ignores", c->name,
                            need->name, rule->key, rule->cgroup == 1 ? 2 : 1);
-    case WRONG_STALE:
-    case WRONG_NONE:
+    case LXC_STALE:
+    case LXC_RIGHT:
         break;
     }
     return finding_add(out, "lxc.rule-missing", SEVERITY_FAIL,
@@ -146,26 +80,26 @@ static struct finding *add_wrong(struct findings *out, enum wrong wrong, const s
 }
 
 static void explain(const struct scene *scene, struct findings *out, const struct container *c,
-                    const struct need *need) {
+                    const struct lxc_need *need) {
     const struct device_rule *rule = NULL;
-    enum wrong wrong = find_wrong(scene, c, need, &rule);
+    enum lxc_wrong wrong = find_wrong(scene, c, need, &rule);
     const char *owner = rule != NULL ? majors_name(scene, rule->major) : "";
     struct finding *f = add_wrong(out, wrong, c, need, rule, owner);
     const char *file = rule != NULL ? rule->file : c->file;
     bool replaces =
-        wrong == WRONG_KNOWN || wrong == WRONG_HEX || wrong == WRONG_NOT_DECIMAL || wrong == WRONG_FOREIGN;
+        wrong == LXC_KNOWN || wrong == LXC_HEX || wrong == LXC_NOT_DECIMAL || wrong == LXC_FOREIGN;
     char where[512];
     finding_evidence(f, "/proc/devices", "%d %s", need->major, need->name);
     if (rule != NULL) {
         place(rule, where, sizeof where);
-        finding_evidence(f, where, "%s%s %s", rule->key, separator(c), rule->text);
-        if (wrong == WRONG_STALE)
+        finding_evidence(f, where, "%s%s %s", rule->key, lxc_separator(c), rule->text);
+        if (wrong == LXC_STALE)
             finding_cause(
                 f,
                 "no driver owns major %d now, so that the rule in line %d is most likely the one that "
                 "meant %s before; the rule for %d is missing",
                 rule->major, rule->line, need->name, need->major);
-        if (wrong == WRONG_FOREIGN)
+        if (wrong == LXC_FOREIGN)
             finding_cause(
                 f, "the number was given to another driver: the container may open %s and may not open %s",
                 owner, need->name);
@@ -173,11 +107,13 @@ static void explain(const struct scene *scene, struct findings *out, const struc
         finding_evidence(f, c->file, "no line allows c %d:%d", need->major, need->minor);
     }
     if (replaces) {
-        finding_remedy(f, "%s line %d, now:  %s%s %s", file, rule->line, rule->key, separator(c), rule->text);
-        finding_remedy(f, "%s line %d, then: %s%s c %d:* rwm", file, rule->line, rule_key(scene),
-                       separator(c), need->major);
+        finding_remedy(f, "%s line %d, now:  %s%s %s", file, rule->line, rule->key, lxc_separator(c),
+                       rule->text);
+        finding_remedy(f, "%s line %d, then: %s%s c %d:* rwm", file, rule->line, lxc_rule_key(scene),
+                       lxc_separator(c), need->major);
     } else {
-        finding_remedy(f, "add to %s: %s%s c %d:* rwm", file, rule_key(scene), separator(c), need->major);
+        finding_remedy(f, "add to %s: %s%s c %d:* rwm", file, lxc_rule_key(scene), lxc_separator(c),
+                       need->major);
     }
     restart_lines(c, f);
 }
@@ -194,25 +130,19 @@ static void note_dead_rules(const struct scene *scene, struct findings *out, con
                                         "container %s allows major %d, which no driver owns: a dead rule",
                                         c->name, rule->major);
         place(rule, where, sizeof where);
-        finding_evidence(f, where, "%s%s %s", rule->key, separator(c), rule->text);
+        finding_evidence(f, where, "%s%s %s", rule->key, lxc_separator(c), rule->text);
     }
 }
 
 static void check_needs(const struct scene *scene, struct findings *out, const struct container *c) {
-    int cgroup = majors_cgroup(scene);
-    struct need needs[] = {
-        {"nvidia", "/dev/nvidiactl", majors_current(scene, "nvidia"), 255},
-        {"nvidia-uvm", "/dev/nvidia-uvm", majors_current(scene, "nvidia-uvm"), 0},
-    };
+    struct lxc_need needs[LXC_NEEDS];
     bool good = true;
-    for (size_t i = 0; i < sizeof needs / sizeof *needs; i++) {
-        const struct device_entry *entry = container_device(c, needs[i].node);
-        bool made = entry != NULL && entry->by_manager;
-        if (needs[i].major < 0 || made || container_allows(c, cgroup, needs[i].major, needs[i].minor))
-            continue;
-        good = false;
-        explain(scene, out, c, &needs[i]);
-    }
+    lxc_needs(scene, needs);
+    for (size_t i = 0; i < LXC_NEEDS; i++)
+        if (!lxc_need_met(scene, c, &needs[i])) {
+            good = false;
+            explain(scene, out, c, &needs[i]);
+        }
     if (good)
         note_dead_rules(scene, out, c);
 }
@@ -269,7 +199,7 @@ static void check_map(const struct scene *scene, struct findings *out, const str
 static void check_lxc(const struct scene *scene, struct findings *out) {
     for (size_t i = 0; i < scene->containers.count; i++) {
         const struct container *c = &scene->containers.items[i];
-        if ((c->kind != CONTAINER_PVE && c->kind != CONTAINER_LXC) || !wants_gpu(c))
+        if ((c->kind != CONTAINER_PVE && c->kind != CONTAINER_LXC) || !lxc_wants_gpu(c))
             continue;
         check_needs(scene, out, c);
         check_nodes(scene, out, c);

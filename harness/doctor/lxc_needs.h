@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What CUDA needs of an LXC configuration, and what a rule that does not give it may have meant: for the
+ * rules that find it (rules_lxc.c) and for the mend (mend.c). */
+#ifndef GPUVET_DOCTOR_LXC_NEEDS_H
+#define GPUVET_DOCTOR_LXC_NEEDS_H
+
+#include "doctor/scene.h"
+
+/* One thing that a container needs: `name` as /proc/devices has it. */
+struct lxc_need {
+    const char *name;
+    const char *node;
+    int major, minor; /* major -1: this kernel has no such driver, or it is not known */
+};
+enum { LXC_NEEDS = 2 };
+void lxc_needs(const struct scene *scene, struct lxc_need out[LXC_NEEDS]);
+/* True also where there is nothing to say: the number is not known, or the manager makes the rule. */
+bool lxc_need_met(const struct scene *scene, const struct container *c, const struct lxc_need *need);
+
+bool lxc_wants_gpu(const struct container *c);
+/* Between key and value: ":" or " =". */
+const char *lxc_separator(const struct container *c);
+/* The key of a rule that this host obeys. */
+const char *lxc_rule_key(const struct scene *scene);
+
+/* What a rule that names the wrong number is; the better the explanation, the smaller. */
+enum lxc_wrong {
+    LXC_RIGHT, /* or it says nothing about this need */
+    LXC_KNOWN, /* the number that the baseline gives the driver */
+    LXC_HEX,
+    LXC_NOT_DECIMAL,
+    LXC_FOREIGN, /* another driver's number now */
+    LXC_STALE,   /* nobody's number */
+    LXC_OTHER_CGROUP
+};
+/* Why this rule may be what was meant for `need`. */
+enum lxc_wrong lxc_judge_rule(const struct scene *scene, const struct device_rule *rule,
+                              const struct lxc_need *need);
+
+#endif
