@@ -16,6 +16,26 @@ static bool is_host(const struct facts *facts) {
     return container == NULL || strcmp(container, "none") == 0;
 }
 
+static bool has_device(const struct facts *facts, const char *name) {
+    for (size_t i = 0; i < facts->n_chrdevs; i++)
+        if (strcmp(facts->chrdevs[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* On a host the first CUDA program has nvidia_uvm loaded and its node made, as root or by the setuid
+ * nvidia-modprobe. A child that may change nothing would fail there, where no program fails: it is not asked
+ * then. */
+static bool would_be_made(const js *probes, const struct facts *facts, const struct device_nodes *nodes) {
+    bool setuid = strcmp(js_get_string(probes, "nvidia_modprobe", ""), "setuid") == 0;
+    bool root = js_get_int(probes, "uid", -1) == 0;
+    if (!is_host(facts) || (!has_device(facts, "nvidia") && !has_device(facts, "nvidia-frontend")))
+        return false;
+    if (!has_device(facts, "nvidia-uvm"))
+        return root || setuid;
+    return !root && setuid && device_nodes_find(nodes, "/dev/nvidia-uvm") == NULL;
+}
+
 bool doctor_live(const js *dead, struct source *source, struct facts **facts, struct device_nodes *nodes,
                  struct error *err) {
     struct clock clock = clock_real();
@@ -34,7 +54,8 @@ bool doctor_live(const js *dead, struct source *source, struct facts **facts, st
     if (cgroup != NULL)
         js_set(source->probes, "device_cgroup", cgroup);
     int64_t left = whole_ns - (clock_now(&clock) - start);
-    driver_probe(source->probes, left > least_ns ? left : least_ns);
+    bool ask_cuda = !would_be_made(source->probes, *facts, nodes);
+    driver_probe(source->probes, ask_cuda, left > least_ns ? left : least_ns);
     device_nodes_again(nodes);
     return true;
 }

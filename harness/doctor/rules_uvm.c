@@ -33,12 +33,15 @@ static bool has_containers(const struct scene *scene) {
     return false;
 }
 
-/* A setuid nvidia-modprobe makes the node for whoever asks first. */
+/* Root's driver library makes what is missing, and so does a setuid nvidia-modprobe for everybody: then
+ * cuInit was fine, or was not asked lest it change what is to be judged. */
 static bool made_on_demand(const struct scene *scene) {
     int code = -1;
-    if (scene_probe(scene, "cuInit", &code) == PROBE_ANSWERED)
+    if (scene_probe(scene, "cuInit", &code) != PROBE_UNKNOWN)
         return code == 0;
-    return false;
+    const char *modprobe = js_get_string(scene->probes, "nvidia_modprobe", NULL);
+    bool root = js_get_int(scene->probes, "uid", -1) == 0;
+    return !scene->container && modprobe != NULL && (root || strcmp(modprobe, "setuid") == 0);
 }
 
 static enum severity missing_severity(const struct scene *scene) {
@@ -51,10 +54,16 @@ static void check_loaded(const struct scene *scene, struct findings *out) {
     struct access *access = access_read(scene);
     const struct access_subject *s = access_next(access, NULL, ROLE_UVM, TROUBLE_UNREGISTERED);
     if (s != NULL && s->needed) {
+        enum severity severity = missing_severity(scene);
         struct finding *f =
-            finding_add(out, "uvm.module-not-loaded", missing_severity(scene),
-                        "the kernel has no nvidia-uvm: the module nvidia_uvm is not loaded, so that CUDA "
-                        "cannot start");
+            severity == SEVERITY_FAIL
+                ? finding_add(
+                      out, "uvm.module-not-loaded", severity,
+                      "the kernel has no nvidia-uvm: the module nvidia_uvm is not loaded, so that CUDA cannot start")
+                : finding_add(
+                      out, "uvm.module-not-loaded", severity,
+                      "nvidia_uvm is not loaded yet: the first CUDA program of the host has it loaded; containers that start "
+                      "before have no /dev/nvidia-uvm");
         finding_evidence(f, "/proc/devices", "nvidia, but no nvidia-uvm");
         access_evidence(f, s);
         boot_remedy(scene, f, false);
@@ -74,8 +83,8 @@ static void check_missing(const struct scene *scene, struct findings *out) {
                               s->want_major)
                 : finding_add(
                       out, "uvm.node-missing", severity,
-                      "/dev/nvidia-uvm is missing until root's CUDA makes it: other users%s do not have it",
-                      scene->container ? "" : " and containers that start before");
+                      "/dev/nvidia-uvm is missing until the first CUDA program makes it: %s do not have it",
+                      scene->container ? "users other than root" : "containers that start before");
         access_evidence(f, s);
         finding_evidence(f, "/proc/devices", "%d nvidia-uvm", s->want_major);
         boot_remedy(scene, f, true);

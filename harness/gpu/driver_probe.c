@@ -141,9 +141,10 @@ static void ask(js *probes, const char *name, void (*body)(void *, int), int64_t
     text_free(&said);
 }
 
-void driver_probe(js *probes, int64_t limit_ns) {
+void driver_probe(js *probes, bool cuda, int64_t limit_ns) {
     struct clock clock = clock_real();
     int64_t start = clock_now(&clock);
-    ask(probes, "nvmlInit", ask_nvml, limit_ns / 2);
-    ask(probes, "cuInit", ask_cuda, limit_ns - (clock_now(&clock) - start));
+    ask(probes, "nvmlInit", ask_nvml, cuda ? limit_ns / 2 : limit_ns);
+    if (cuda)
+        ask(probes, "cuInit", ask_cuda, limit_ns - (clock_now(&clock) - start));
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -111,6 +112,22 @@ static js *statfs_json(void) {
     return out;
 }
 
+/* ---- what makes nodes and loads modules for whoever asks ---- */
+
+static void ask_modprobe(void *argument, size_t index, struct text *answer) {
+    struct stat st;
+    (void)argument, (void)index;
+    if (stat("/usr/bin/nvidia-modprobe", &st) == 0)
+        text_add(answer, st.st_uid == 0 && (st.st_mode & S_ISUID) != 0 ? "setuid" : "plain");
+}
+
+static void add_modprobe(js *out) {
+    struct bounded_answer *answer = bounded_each(ask_modprobe, NULL, 1, item_ns, item_ns);
+    if (answer[0].text != NULL)
+        js_set_string(out, "nvidia_modprobe", answer[0].text[0] == '\0' ? "absent" : answer[0].text);
+    bounded_answers_free(answer, 1);
+}
+
 /* ---- what seccomp lets through ---- */
 
 /* Each call is made so that it changes nothing where it is allowed. */
@@ -175,5 +192,6 @@ js *probe_live(void) {
     js_set(out, "statfs", statfs_json());
     js_set(out, "syscalls", syscalls_json());
     js_set(out, "env", env_json());
+    add_modprobe(out);
     return out;
 }

@@ -16,6 +16,42 @@ static void not_loaded(void **state) {
     made_end(&m);
 }
 
+/* A host on which nobody used CUDA yet is healthy, as far as it goes. */
+static void on_demand(void **state) {
+    (void)state;
+    static const struct {
+        const char *where, *modprobe;
+        int uid;
+        bool guests, loaded;
+        enum severity severity;
+    } rows[] = {
+        {"host", "setuid", 1000, false, true, SEVERITY_INFO},
+        {"host", "setuid", 1000, true, true, SEVERITY_WARN},
+        {"host", "plain", 1000, false, true, SEVERITY_FAIL},
+        {"host", "absent", 0, false, false, SEVERITY_INFO},
+        {"host", "setuid", 1000, false, false, SEVERITY_INFO},
+        {"container", "setuid", 0, false, false, SEVERITY_FAIL},
+        {"host", NULL, 0, false, false, SEVERITY_FAIL},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct made m;
+        made_begin(&m, rows[i].where, "none");
+        made_gone(&m, "/dev/nvidia-uvm");
+        js_remove(m.probes, "cuInit");
+        js_set_int(m.probes, "uid", rows[i].uid);
+        if (rows[i].modprobe != NULL)
+            js_set_string(m.probes, "nvidia_modprobe", rows[i].modprobe);
+        if (rows[i].guests)
+            made_file(&m, "/etc/pve/lxc/README", "");
+        if (!rows[i].loaded)
+            made_devices(&m, "");
+        made_judge(&m);
+        EXPECT(&m, rows[i].loaded ? "uvm.node-missing" : "uvm.module-not-loaded", rows[i].severity,
+               "nvidia-uvm");
+        made_end(&m);
+    }
+}
+
 static void missing(void **state) {
     (void)state;
     struct made m;
@@ -91,8 +127,8 @@ static void no_gpu_here(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(not_loaded), cmocka_unit_test(missing),     cmocka_unit_test(numbers),
-        cmocka_unit_test(foreign),    cmocka_unit_test(no_gpu_here),
+        cmocka_unit_test(not_loaded), cmocka_unit_test(on_demand), cmocka_unit_test(missing),
+        cmocka_unit_test(numbers),    cmocka_unit_test(foreign),   cmocka_unit_test(no_gpu_here),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

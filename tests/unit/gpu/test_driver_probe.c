@@ -39,7 +39,7 @@ static js *probe(const char *nvml, const char *cuda, int64_t limit_ns) {
     js *out = js_new_object();
     use_fake("nvml", nvml);
     use_cuda(cuda);
-    driver_probe(out, limit_ns);
+    driver_probe(out, true, limit_ns);
     return out;
 }
 
@@ -74,6 +74,17 @@ static void codes(void **state) {
     }
 }
 
+static void nvml_alone(void **state) {
+    (void)state;
+    js *probes = js_new_object();
+    use_fake("nvml", "count 1\n");
+    use_cuda("init 0\n");
+    driver_probe(probes, false, patient);
+    assert_int_equal(code_of(probes, "nvmlInit"), 0);
+    assert_null(js_get(probes, "cuInit"));
+    js_free(probes);
+}
+
 static void misbehaviour(void **state) {
     (void)state;
     js *probes = probe("hang init\n", "hang init\n", 600 * NS_PER_MS);
@@ -94,7 +105,7 @@ static void absent(void **state) {
     js *probes = js_new_object();
     setenv("GPUVET_NVML", "/nonexistent/libnvidia-ml.so.1", 1);
     setenv("GPUVET_LIBCUDA", "/nonexistent/libcuda.so.1", 1);
-    driver_probe(probes, patient);
+    driver_probe(probes, true, patient);
     for (int i = 0; i < 2; i++) {
         const js *one = js_get(probes, i == 0 ? "nvmlInit" : "cuInit");
         assert_true(js_is_null(js_get(one, "code")));
@@ -153,6 +164,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(codes, drop_both),
         cmocka_unit_test_teardown(misbehaviour, drop_both),
+        cmocka_unit_test_teardown(nvml_alone, drop_both),
         cmocka_unit_test_teardown(absent, drop_both),
         cmocka_unit_test_teardown(pairs, drop_both),
         cmocka_unit_test_teardown(nothing_stays, drop_both),
