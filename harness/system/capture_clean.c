@@ -234,11 +234,31 @@ static size_t address_length(const char *s) {
     return longer || isalnum((unsigned char)s[at]) ? 0 : at;
 }
 
+/* "Hostname set to <db>", "Set hostname to <db>." of systemd: how long up to the name; 0: it is something
+ * else. */
+static size_t host_name(const char *s, size_t *length) {
+    static const char *const starts[] = {"Hostname set to <", "hostname to <"};
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+        if (text_starts(s, starts[i])) {
+            *length = strcspn(s + strlen(starts[i]), ">\n");
+            return strlen(starts[i]);
+        }
+    return 0;
+}
+
 void capture_clean_log(const char *log, struct text *out) {
     struct text plain = {0};
     bool inside = false; /* of a word */
     for (const char *s = log; *s != '\0';) {
         size_t length = inside ? 0 : mac_length(s);
+        size_t name = 0;
+        size_t before = inside ? 0 : host_name(s, &name);
+        if (before > 0) {
+            text_add_bytes(&plain, s, before);
+            text_add(&plain, LEFT_OUT);
+            s += before + name;
+            continue;
+        }
         if (length == 0 && !inside)
             length = address_length(s);
         if (length > 0)

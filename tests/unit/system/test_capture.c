@@ -132,6 +132,11 @@ static void leaves_addresses_out_of_the_log(void **state) {
                         "[1.0] e1000 0000:00:03.0 eth0: left-out at left-out.\n"
                         "[2.0] IP=left-out: nvidia 0000:41:00.0 580.159.04 10de:2bb5 1.2.3.4.5 256.1.1.1\n");
     text_free(&out);
+    capture_clean_log("[3.0] systemd[1]: Hostname set to <db-7>.\n[4.0] systemd[1]: Set hostname to <db\n",
+                      &out);
+    assert_string_equal(text_string(&out), "[3.0] systemd[1]: Hostname set to <left-out>.\n"
+                                           "[4.0] systemd[1]: Set hostname to <left-out\n");
+    text_free(&out);
     capture_clean_topology("<object>\n  <info name=\"HostName\" value=\"db\"/>\n"
                            "  <info name=\"Address\" value=\"52:54:00:12:34:56\"/>\n"
                            "  <info name=\"DMIProductSerial\" value=\"1\"/>\n"
