@@ -36,11 +36,12 @@ static const char *skip_prefix(const char *s, double *seconds) {
     if (isdigit((unsigned char)s[0]) && strlen(s) > 20 && s[4] == '-' && s[10] == 'T')
         s += strcspn(s, " ");
     const char *kernel = strstr(s, " kernel: ");
-    if (kernel != NULL && kernel - s < 120)
+    bool named = kernel != NULL && kernel - s < 120;
+    if (named)
         s = kernel + strlen(" kernel: ");
     s += strspn(s, " ");
     double inner = -1;
-    if (kernel != NULL && s[0] == '[')
+    if (named && s[0] == '[')
         s = skip_prefix(s, &inner);
     *seconds = inner;
     return s;
