@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The node drawn: five machines whose `nvidia-smi topo -m` was published, links that trained low, a node without a GPU.
+. "$GPUVET_SOURCE/tests/cli/lib.sh"
+command -v python3 >/dev/null || { echo "python3 writes the machines, and is not here"; exit 77; }
+PYTHONDONTWRITEBYTECODE=1 python3 "$GPUVET_SOURCE/tests/fixtures/known_machines.py" machines || fail "no machines"
+
+for machine in A B C D E; do
+    expect 0 "$GPUVET" topo --from "machines/$machine" --json
+    python3 - "machines/$machine.classes" <<'PY' || fail "machine $machine: another matrix than was published"
+import json, sys
+topo = json.load(open("out"))
+want = [line.split() for line in open(sys.argv[1])]
+found = {(p["from"], p["to"]): p["class"] for p in topo["pairs"]}
+bad = [(i, j, found.get((i, j)), c) for i, row in enumerate(want) for j, c in enumerate(row) if i != j and found.get((i, j)) != c]
+for i, j, got, c in bad[:8]:
+    print(f"GPU {i} to {j}: {got}, published {c}")
+sys.exit(1 if bad or len(found) != len(want) * (len(want) - 1) else 0)
+PY
+    expect 0 "$GPUVET" topo --from "machines/$machine"
+    has out "GPU 0"
+    [ ! -s err ] || fail "something on stderr"
+done
+expect 0 "$GPUVET" topo --from machines/C
+has out "root port 0000:20:01.1"
+has out "switch port 0000:24:01.0"
+# Once a shared port, not once a GPU.
+[ "$(grep -c 'root port 0000:20:01.1' out)" = 1 ] || fail "a shared root port is drawn twice"
+
+expect 0 "$GPUVET" topo --from "$CAPTURES/switches-4gpu"
+has out "Gen4 x8 (can Gen5 x16)"
+has out "at most 14.4 GB/s to its CPU"
+expect 0 "$GPUVET" topo --from "$CAPTURES/guest-2gpu"
+has out "a guest"
+has out "NV18"
+expect 0 "$GPUVET" topo
+has out "NUMA node 0"
+expect 2 "$GPUVET" topo --from nowhere
+one_line
+expect 2 "$GPUVET" topo --jsn
+one_line
+has err "--json"
