@@ -90,19 +90,19 @@ static void print_json(const struct prepared *p) {
     js *out = js_new_object();
     js *items = js_new_array();
     js *absent = js_new_array();
-    for (size_t i = 0; i < p->plan.n_items; i++)
-        js_append(items, item_json(&p->plan.items[i]));
-    for (size_t i = 0; i < p->plan.n_absences; i++) {
+    for (size_t i = 0; i < p->places[0].plan.n_items; i++)
+        js_append(items, item_json(&p->places[0].plan.items[i]));
+    for (size_t i = 0; i < p->places[0].plan.n_absences; i++) {
         js *one = js_new_object();
-        js_set_string(one, "case", p->plan.absences[i].bench->name);
-        js_set_string(one, "reason", p->plan.absences[i].reason);
+        js_set_string(one, "case", p->places[0].plan.absences[i].bench->name);
+        js_set_string(one, "reason", p->places[0].plan.absences[i].reason);
         js_append(absent, one);
     }
     js_set_string(out, "schema", "gpuvet.list/1");
-    js_set_string(out, "profile", p->plan.profile->name);
-    js_set_int(out, "rounds", p->plan.rounds);
-    js_set_int(out, "primary_series", p->plan.n_primary);
-    js_set_int(out, "left_out", p->plan.left_out);
+    js_set_string(out, "profile", p->places[0].plan.profile->name);
+    js_set_int(out, "rounds", p->places[0].plan.rounds);
+    js_set_int(out, "primary_series", p->places[0].plan.n_primary);
+    js_set_int(out, "left_out", p->places[0].plan.left_out);
     js_set_number(out, "seconds", prepared_seconds(p));
     js_set(out, "items", items);
     js_set(out, "absent", absent);
@@ -112,13 +112,13 @@ static void print_json(const struct prepared *p) {
 
 static void print_text(const struct prepared *p) {
     printf("%-16s %-46s %5s %8s  %s\n", "case", "where", "cpu", "seconds", "runs");
-    for (size_t i = 0; i < p->plan.n_items; i++) {
-        const struct plan_item *item = &p->plan.items[i];
+    for (size_t i = 0; i < p->places[0].plan.n_items; i++) {
+        const struct plan_item *item = &p->places[0].plan.items[i];
         struct text words = {0};
         char cpu[16] = "-";
         if (item->instance.cpu >= 0)
             snprintf(cpu, sizeof cpu, "%d", item->instance.cpu);
-        describe_item(item, &p->node, &words);
+        describe_item(item, &p->places[0].node, &words);
         printf("%-16s %-46.46s %5s %8.2f  ", item->bench->name, text_string(&words), cpu,
                item->instance.seconds);
         if (item->instance.skip != NULL)
@@ -128,12 +128,14 @@ static void print_text(const struct prepared *p) {
                    item->judged ? "" : ", shown only");
         text_free(&words);
     }
-    for (size_t i = 0; i < p->plan.n_absences; i++)
-        printf("%-16s not here: %s\n", p->plan.absences[i].bench->name, p->plan.absences[i].reason);
-    if (p->cuda.asked && !p->cuda.good)
-        printf("CUDA does not start here: %s\n", p->cuda.reason);
-    printf("\n%s: %d rounds, %d primary series%s, about %.0f s\n", p->plan.profile->name, p->plan.rounds,
-           p->plan.n_primary, p->plan.left_out > 0 ? " (some left out)" : "", prepared_seconds(p));
+    for (size_t i = 0; i < p->places[0].plan.n_absences; i++)
+        printf("%-16s not here: %s\n", p->places[0].plan.absences[i].bench->name,
+               p->places[0].plan.absences[i].reason);
+    if (p->places[0].cuda.asked && !p->places[0].cuda.good)
+        printf("CUDA does not start here: %s\n", p->places[0].cuda.reason);
+    printf("\n%s: %d rounds, %d primary series%s, about %.0f s\n", p->places[0].plan.profile->name,
+           p->places[0].plan.rounds, p->places[0].plan.n_primary,
+           p->places[0].plan.left_out > 0 ? " (some left out)" : "", prepared_seconds(p));
 }
 
 static int run(void *values, const struct strings *arguments) {
@@ -144,7 +146,7 @@ static int run(void *values, const struct strings *arguments) {
         return list_cases(v->json);
     struct interrupt interrupt = {.fd = -1};
     struct prepared p;
-    struct prepare_options o = {.from = v->from, .in = "host", .gpus = &v->gpus};
+    struct prepare_options o = {.from = v->from, .gpus = &v->gpus};
     o.plan = (struct plan_options){.profile = v->profile != NULL ? v->profile : "standard",
                                    .seed = 1,
                                    .cases = &v->cases,

@@ -7,7 +7,7 @@
 #include "cli/commands.h"
 #include "cli/prepare.h"
 #include "cli/run_header.h"
-#include "cli/run_view.h"
+#include "cli/run_places.h"
 #include "compare/baseline.h"
 #include "compare/compare.h"
 #include "run/lock.h"
@@ -24,17 +24,17 @@
 enum { EXIT_REFUSED = 2, EXIT_SKIPPED = 77, MAX_LABEL = 1000 };
 
 struct run_values {
-    const char *profile, *from, *in, *label, *results, *baseline;
-    struct strings cases, gpus, effects;
+    const char *profile, *from, *label, *results, *baseline;
+    struct strings cases, gpus, effects, in;
     int64_t seed, rounds;
     double wait_quiet;
+    bool start, no_own_placement;
     bool dry_run, simulate, allow_busy, json, no_baseline, strict;
 };
 
 static void defaults(void *values) {
     struct run_values *v = values;
     v->profile = "standard";
-    v->in = "host";
     v->seed = -1;
     v->wait_quiet = 60;
 }
@@ -61,11 +61,20 @@ static const struct option_row options[] = {
      .offset = AT(gpus),
      .help = "only these GPUs: index, UUID or PCI address, with commas"},
     {.name = "in",
-     .type = OPTION_STRING,
+     .type = OPTION_LIST,
      .metavar = "TARGET",
      .offset = AT(in),
-     .help = "where to measure",
+     .help = "where to measure: host, lxc:NAME, pct:ID, docker:NAME, podman:NAME, ssh:HOST, slurm:NODE, "
+             "command:ARGV-FILE, like:PID; several are measured in turn",
      .fallback = "host"},
+    {.name = "start",
+     .type = OPTION_FLAG,
+     .offset = AT(start),
+     .help = "start a stopped container (or an image), and stop it afterwards"},
+    {.name = "no-own-placement",
+     .type = OPTION_FLAG,
+     .offset = AT(no_own_placement),
+     .help = "measure containers only on the CPUs that the host is measured on"},
     {.name = "label",
      .letter = 'l',
      .type = OPTION_STRING,
@@ -153,47 +162,15 @@ struct job {
     char *baseline_name; /* NULL: none */
     struct run *baseline;
     size_t n_baseline;
-    struct run_table table;
+    struct run_places places;
     struct coordinator coordinator;
     struct comparison comparison;
     bool compared;
     int end_signal;
 };
 
-static void print_dry_run(const struct prepared *p) {
-    printf("%-64s %-11s %8s %14s\n", "series", "class", "seconds", "least effect");
-    for (size_t i = 0; i < p->plan.n_series; i++) {
-        const struct plan_series *s = &p->plan.series[i];
-        const struct plan_item *item = &p->plan.items[s->item];
-        struct text words = {0};
-        char effect[32] = "needs 3 runs";
-        double least = plan_smallest_effect(&p->plan, s);
-        if (isfinite(least))
-            snprintf(effect, sizeof effect, "%.1f %%", 100 * least);
-        text_addf(&words, "%s %s%s%s ", item->bench->name, item->instance.metric->name,
-                  s->row->statistic[0] != '\0' ? "." : "", s->row->statistic);
-        describe_item(item, &p->node, &words);
-        printf("%-64.64s %-11s %8.2f %14s", text_string(&words), s->primary ? "primary" : "descriptive",
-               item->instance.seconds, s->primary ? effect : "-");
-        if (item->instance.cpu >= 0)
-            printf("  cpu %d", item->instance.cpu);
-        putchar('\n');
-        text_free(&words);
-    }
-    for (size_t i = 0; i < p->plan.n_absences; i++)
-        printf("%-16s not here: %s\n", p->plan.absences[i].bench->name, p->plan.absences[i].reason);
-    double most = 0;
-    for (int round = 0; round < p->plan.rounds; round++)
-        most = fmax(most, plan_round_seconds(&p->plan, round, p->worker_seconds, p->cuda.seconds));
-    printf("\n%s: %s\n%d rounds of at most %.1f s, about %.0f s in all; %d primary series%s\n",
-           p->plan.profile->name, p->plan.profile->meaning, p->plan.rounds, most, prepared_seconds(p),
-           p->plan.n_primary, p->plan.left_out > 0 ? ", the rest left out" : "");
-    printf(
-        "Least effect: what 3 runs before and 1 after could show, by the default spread between runs (an estimate).\n");
-}
-
 static bool load_baseline(struct job *job, struct error *err) {
-    const char *machine = node_text(&job->prepared.node, "machine_id");
+    const char *machine = node_text(&job->prepared.places[0].node, "machine_id");
     if (job->v->no_baseline || (job->v->baseline == NULL && (job->v->simulate || machine == NULL)))
         return true;
     if (!baseline_find(job->results, job->v->baseline, machine, &job->baseline_name, err))
@@ -213,7 +190,7 @@ static int64_t choose_seed(const struct job *job) {
 static struct run_writer *open_run_file(struct job *job, struct error *err) {
     char at[CLOCK_STAMP_SIZE];
     clock_stamp_compact(clock_wall(&job->clock), at);
-    char *node = mem_copy_string(job->prepared.node.name);
+    char *node = mem_copy_string(job->prepared.places[0].node.name);
     for (char *c = node; *c != '\0'; c++)
         if (!isalnum((unsigned char)*c) && strchr("._-", *c) == NULL)
             *c = '_'; /* a host's name may hold anything, and this one is typed into shells */
@@ -235,7 +212,15 @@ static struct run_writer *open_run_file(struct job *job, struct error *err) {
 }
 
 /* An effect that is mistyped, or meets nothing, would leave a made-up run that shows no effect. */
-static bool check_effects(const struct strings *effects, const struct plan *plan, struct error *err) {
+static bool effect_meets(const struct prepared *p, const char *pattern) {
+    for (size_t i = 0; i < p->n_places; i++)
+        for (size_t k = 0; k < p->places[i].plan.n_items; k++)
+            if (series_selected(pattern, p->places[i].plan.items[k].key))
+                return true;
+    return false;
+}
+
+static bool check_effects(const struct strings *effects, const struct prepared *p, struct error *err) {
     for (size_t i = 0; i < effects->count; i++) {
         const char *spec = effects->items[i];
         const char *equals = strrchr(spec, '=');
@@ -245,9 +230,7 @@ static bool check_effects(const struct strings *effects, const struct plan *plan
                         "--effect '%s' is not PATTERN=FACTOR with a factor from 0.001 to 1000 (copy.h2d=0.9)",
                         spec);
         char *pattern = mem_copy_bytes(spec, (size_t)(equals - spec));
-        bool met = false;
-        for (size_t k = 0; k < plan->n_items && !met; k++)
-            met = series_selected(pattern, plan->items[k].key);
+        bool met = effect_meets(p, pattern);
         free(pattern);
         if (!met)
             return FAIL(err, ERROR_USAGE, "--effect '%s' changes nothing that this run measures", spec);
@@ -272,28 +255,36 @@ static bool get_ready(struct job *job, struct error *err) {
         return RELAY(err);
     if (!v->dry_run && (job->results = results_folder(v->results, true, err)) == NULL)
         return RELAY(err);
-    struct prepare_options o = {.from = v->from, .in = v->in, .gpus = &v->gpus};
-    o.plan = (struct plan_options){
-        .profile = v->profile, .rounds = (int)v->rounds, .seed = 1, .cases = &v->cases, .target = v->in};
+    struct prepare_options o = {.from = v->from,
+                                .in = &v->in,
+                                .may_start = v->start,
+                                .own_placement = !v->no_own_placement,
+                                .gpus = &v->gpus};
+    o.plan =
+        (struct plan_options){.profile = v->profile, .rounds = (int)v->rounds, .seed = 1, .cases = &v->cases};
     if (!prepare(&o, &job->interrupt, &job->prepared, err))
         return RELAY(err);
     job->is_prepared = true;
-    if (!check_effects(&v->effects, &job->prepared.plan, err))
+    if (!check_effects(&v->effects, &job->prepared, err))
         return RELAY(err);
     if (v->dry_run)
         return true;
     if (!load_baseline(job, err))
         return RELAY(err);
-    job->prepared.plan.seed = (uint64_t)choose_seed(job);
+    for (size_t i = 0; i < job->prepared.n_places; i++)
+        job->prepared.places[i].plan.seed = (uint64_t)choose_seed(job);
     return true;
 }
 
 /* The baseline's median of each row, for the live ratio. */
 static void set_baseline_figures(struct job *job) {
-    for (size_t i = 0; i < job->table.n_rows && job->n_baseline > 0; i++) {
-        const struct series *s = run_find(&job->baseline[0], job->table.rows[i].series->key);
-        if (s != NULL && s->n_values > 0)
-            job->table.rows[i].baseline = s->values[s->n_values / 2];
+    for (size_t p = 0; p < job->places.n && job->n_baseline > 0; p++) {
+        struct run_table *table = &job->places.tables[p];
+        for (size_t i = 0; i < table->n_rows; i++) {
+            const struct series *s = run_find(&job->baseline[0], table->rows[i].series->key);
+            if (s != NULL && s->n_values > 0)
+                table->rows[i].baseline = s->values[s->n_values / 2];
+        }
     }
 }
 
@@ -303,32 +294,31 @@ static bool measure(struct job *job, struct error *err) {
     struct run_writer *writer = open_run_file(job, err);
     if (writer == NULL)
         return RELAY(err);
-    run_table_make(&job->table, &p->plan, &p->node, &job->clock);
-    job->table.predicted_s = prepared_seconds(p);
+    run_places_make(&job->places, p, v->simulate, &job->clock);
     set_baseline_figures(job);
     struct quiet_gate gate;
     if (!v->simulate)
         quiet_open(&gate, v->allow_busy, (int64_t)(v->wait_quiet * 1e9),
-                   p->plan.uses_gpu && p->node.gpus.count > 0);
+                   p->places[0].plan.uses_gpu && p->places[0].node.gpus.count > 0);
     struct run_header_parts parts = {
         .prepared = p, .simulated = v->simulate, .label = v->label, .started = clock_wall(&job->clock)};
     js *header = run_header(&parts);
     job->coordinator = (struct coordinator){
         .clock = &job->clock,
-        .target = &p->target,
-        .plan = &p->plan,
+        .places = job->places.places,
+        .n_places = job->places.n,
         .writer = writer,
         .quiet = v->simulate ? NULL : &gate,
         .interrupt = &job->interrupt,
-        .view = run_table_view(&job->table),
+        .view = run_places_view(&job->places),
         .simulate = v->simulate,
         .effects = &v->effects,
-        .cuda_broken = p->cuda.asked && !p->cuda.good && !v->simulate ? p->cuda.reason : NULL,
     };
     bool good = run_writer_add(writer, header, true, err);
     if (!good)
         unlink(job->path); /* without its header it is no run */
-    good = good && coordinator_run(&job->coordinator, err);
+    good = good && (v->simulate || run_places_doctor(&job->places, &job->interrupt, writer, err)) &&
+           coordinator_run(&job->coordinator, err);
     js_free(header);
     if (!v->simulate)
         quiet_close(&gate);
@@ -340,19 +330,23 @@ static bool measure(struct job *job, struct error *err) {
     return good;
 }
 
+static void set_verdict(struct view_row *row, const struct compare_row *found) {
+    const struct decide_result *r = &found->result;
+    if (isfinite(r->ratio))
+        snprintf(row->verdict, sizeof row->verdict, "%+.1f %% %s", 100 * (r->ratio - 1),
+                 row->series->primary ? verdict_name(r->verdict) : "");
+    else
+        snprintf(row->verdict, sizeof row->verdict, "%s", verdict_name(r->verdict));
+}
+
 static void set_verdicts(struct job *job) {
-    for (size_t i = 0; i < job->table.n_rows; i++) {
-        struct view_row *row = &job->table.rows[i];
-        const struct compare_row *found = comparison_find(&job->comparison, row->series->key);
-        if (found == NULL)
-            continue;
-        const struct decide_result *r = &found->result;
-        if (isfinite(r->ratio))
-            snprintf(row->verdict, sizeof row->verdict, "%+.1f %% %s", 100 * (r->ratio - 1),
-                     row->series->primary ? verdict_name(r->verdict) : "");
-        else
-            snprintf(row->verdict, sizeof row->verdict, "%s", verdict_name(r->verdict));
-    }
+    for (size_t p = 0; p < job->places.n; p++)
+        for (size_t i = 0; i < job->places.tables[p].n_rows; i++) {
+            struct view_row *row = &job->places.tables[p].rows[i];
+            const struct compare_row *found = comparison_find(&job->comparison, row->series->key);
+            if (found != NULL)
+                set_verdict(row, found);
+        }
 }
 
 static bool compare_with_baseline(struct job *job, struct error *err) {
@@ -394,7 +388,7 @@ static void print_summary(const struct job *job) {
         print_json(job);
         return;
     }
-    run_table_print(&job->table, stdout);
+    run_places_print(&job->places, stdout);
     printf("\n%d measured", c->ok);
     if (c->fail + c->hang + c->error > 0)
         printf(", %d failed, %d hung, %d in error", c->fail, c->hang, c->error);
@@ -417,7 +411,7 @@ static int status_of(const struct job *job) {
         compared = 0;
     if (compared == EXIT_REFUSED)
         return compared;
-    if (c->fail + c->hang + c->error > 0 || compared == 1)
+    if (c->fail + c->hang + c->error > 0 || job->places.broken || compared == 1)
         return 1;
     if (compared != 0)
         return compared;
@@ -427,8 +421,7 @@ static int status_of(const struct job *job) {
 static void job_free(struct job *job) {
     if (job->compared)
         comparison_free(&job->comparison);
-    if (job->table.rows != NULL)
-        run_table_free(&job->table);
+    run_places_free(&job->places);
     for (size_t i = 0; i < job->n_baseline; i++)
         run_free(&job->baseline[i]);
     free(job->baseline);
@@ -456,7 +449,7 @@ static int run_job(struct job *job) {
         return 128 + job->interrupt.signal;
     }
     if (job->v->dry_run) {
-        print_dry_run(&job->prepared);
+        run_places_print_plan(&job->prepared);
         return 0;
     }
     bool good = measure(job, &err);
@@ -490,13 +483,15 @@ static int run(void *values, const struct strings *arguments) {
 const struct command command_run = {
     .name = "run",
     .summary = "measure what this node can, and record it",
-    .details = "  gpuvet run --profile quick                    a first look, half a minute\n"
-               "  gpuvet run --label before-6.14                the standard profile, with a name\n"
-               "  gpuvet run --case 'copy.*' --gpu 0            host-device copies of GPU 0\n"
-               "  gpuvet run --baseline before                  measure, and say what changed\n"
-               "  gpuvet run --dry-run                          what would run, where, how long\n"
-               "\n"
-               "The figures go to runs/TIME-NODE-PID.jsonl in the results folder.\n",
+    .details =
+        "  gpuvet run --profile quick                    a first look, half a minute\n"
+        "  gpuvet run --label before-6.14                the standard profile, with a name\n"
+        "  gpuvet run --case 'copy.*' --gpu 0            host-device copies of GPU 0\n"
+        "  gpuvet run --baseline before                  measure, and say what changed\n"
+        "  gpuvet run --in host --in lxc:129             what the container costs, or why it cannot run\n"
+        "  gpuvet run --dry-run                          what would run, where, how long\n"
+        "\n"
+        "The figures go to runs/TIME-NODE-PID.jsonl in the results folder.\n",
     .options = options,
     .values_size = sizeof(struct run_values),
     .defaults = defaults,

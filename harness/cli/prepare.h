@@ -1,28 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a command line to a node and a plan: what `run` and `list` share. */
+/* From a command line to places and plans: what `run` and `list` share. */
 #ifndef GPUVET_CLI_PREPARE_H
 #define GPUVET_CLI_PREPARE_H
 
 #include "run/coordinator.h"
+#include "target/undo.h"
 
 struct prepare_options {
-    const char *from; /* a capture's folder; NULL: the live machine */
-    const char *in;   /* the target; "host" */
+    const char *from;         /* a capture's folder; NULL: the live machine */
+    const struct strings *in; /* the targets; NULL or empty: the host */
+    bool may_start;           /* stopped containers and images */
+    bool own_placement;       /* items of a container a second time, where it puts them itself */
     const struct strings *gpus;
     struct plan_options plan;
 };
 
-struct prepared {
+/* One target with what it sees and what is to be measured there. */
+struct prepared_place {
     struct target target;
     struct node node;
     js *all_gpus; /* the "gpus" array before it was narrowed, owned */
     struct cuda_probe cuda;
-    double worker_seconds; /* what starting a worker takes, measured (live) or estimated */
+    bool same_machine; /* as the first place: the same boot */
+    char broken[600];  /* why nothing that needs a GPU runs there although the first place has GPUs; "": it
+                          does */
     struct plan plan;
+};
+
+struct prepared {
+    struct prepared_place *places; /* the host comes first where it is among them */
+    size_t n_places;
+    double worker_seconds; /* what starting a worker takes, measured (live) or estimated */
+    struct undo undo;
 };
 
 bool prepare(const struct prepare_options *options, struct interrupt *interrupt, struct prepared *out,
              struct error *err);
+/* Also waits until containers that were started are stopped again. */
 void prepared_free(struct prepared *p);
 
 /* Predicted seconds of the whole run. */

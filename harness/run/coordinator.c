@@ -20,7 +20,7 @@ static const double deadline_hidden_s = 2; /* fault cases hang on purpose */
 
 bool coordinator_probe(const struct target *target, struct interrupt *interrupt, struct node *node,
                        struct cuda_probe *cuda, struct error *err) {
-    struct session session;
+    struct session session = {0};
     if (!session_open(&session, target, true, interrupt, err))
         return RELAY(err);
     bool good = probe_read(session.facts, node, cuda, err);
@@ -28,11 +28,24 @@ bool coordinator_probe(const struct target *target, struct interrupt *interrupt,
     return good;
 }
 
-js *coordinator_environment(void) {
+js *coordinator_doctor(const struct target *target, struct interrupt *interrupt, struct error *err) {
+    struct session session = {0};
+    if (!session_open(&session, target, false, interrupt, err)) {
+        RELAY(err);
+        return NULL;
+    }
+    js *found = session_doctor(&session, interrupt, err);
+    session_close(&session);
+    return found;
+}
+
+js *coordinator_environment(const struct target *target) {
     js *env = js_new_object();
     for (char **e = environ; *e != NULL; e++) {
         const char *equals = strchr(*e, '=');
         if (equals == NULL || (!text_starts(*e, "CUDA_") && !text_starts(*e, "NCCL_")))
+            continue;
+        if (target->kind != TARGET_HOST && text_starts(*e, "CUDA_VISIBLE_DEVICES="))
             continue;
         char *name = mem_copy_bytes(*e, (size_t)(equals - *e));
         js_set_string(env, name, equals + 1);
@@ -93,7 +106,7 @@ static js *simulation_of(const struct coordinator *c, const struct plan_item *it
     js *how = js_new_object();
     double between = default_spread(item);
     js_set_string(how, "key", item->key);
-    js_set_int(how, "seed", (int64_t)c->plan->seed);
+    js_set_int(how, "seed", (int64_t)c->places[0].plan->seed);
     js_set_number(how, "limit", item->instance.limit);
     js_set_number(how, "effect", effect_on(c, item->key));
     js_set_number(how, "between", between);
@@ -102,15 +115,18 @@ static js *simulation_of(const struct coordinator *c, const struct plan_item *it
 }
 
 /* Verification data and random choices differ by item and round, and are the same in the run after the
- * change. */
+ * change and in every target (which is what stands behind the last '@'). */
 static uint64_t item_seed(const struct plan *plan, const struct plan_item *item, int round) {
     uint64_t h = 0xcbf29ce484222325ULL ^ plan->seed;
-    for (const char *s = item->key; *s != '\0'; s++)
+    const char *key = plan->items[item->twin_of >= 0 ? item->twin_of : item->id].key;
+    const char *end = strrchr(key, '@');
+    for (const char *s = key; *s != '\0' && s != end; s++)
         h = (h ^ (unsigned char)*s) * 0x100000001b3ULL;
     return (uint64_t)(h + (uint64_t)round * 0x9e3779b97f4a7c15U) >> 1; /* JSON integers are signed */
 }
 
-static js *item_message(const struct coordinator *c, const struct plan_item *item, int round, const js *env) {
+static js *item_message(const struct coordinator *c, const struct run_place *place,
+                        const struct plan_item *item, int round, const js *env) {
     const struct instance *instance = &item->instance;
     double limit = fmax(instance->seconds * deadline_factor, deadline_floor_s);
     if (item->bench->hidden)
@@ -124,7 +140,7 @@ static js *item_message(const struct coordinator *c, const struct plan_item *ite
     js_set(m, "attributes", js_copy(instance->attributes));
     js_set(m, "params", js_copy(instance->params));
     js_set(m, "env", js_copy(env));
-    js_set_int(m, "seed", (int64_t)item_seed(c->plan, item, round));
+    js_set_int(m, "seed", (int64_t)item_seed(place->plan, item, round));
     js_set_int(m, "round", round);
     js_set_int(m, "cpu", instance->cpu);
     js_set_int(m, "samples", instance->samples);
@@ -136,12 +152,13 @@ static js *item_message(const struct coordinator *c, const struct plan_item *ite
     return m;
 }
 
-static bool write_start(struct coordinator *c, const struct plan_item *item, int round, struct error *err) {
+static bool write_start(struct coordinator *c, const struct run_place *place, const struct plan_item *item,
+                        int round, struct error *err) {
     char at[CLOCK_STAMP_SIZE];
     clock_stamp(clock_wall(c->clock), at);
     js *start = message_new("start");
     js_set_int(start, "round", round);
-    js_set_string(start, "target", c->target->name);
+    js_set_string(start, "target", place->target->name);
     js_set_int(start, "id", item->id);
     js_set_string(start, "key", item->key);
     js_set_string(start, "at", at);
@@ -152,8 +169,10 @@ static bool write_start(struct coordinator *c, const struct plan_item *item, int
 }
 
 /* Without a worker there is nobody to ask; CUDA that does not start would only fail item by item. */
-static const char *known_trouble(const struct coordinator *c, const struct plan_item *item) {
-    return c->cuda_broken != NULL && item->bench->needs.gpus > 0 ? c->cuda_broken : NULL;
+static const char *known_trouble(const struct run_place *place, const struct plan_item *item) {
+    if (place->lost[0] != '\0')
+        return place->lost;
+    return place->cuda_broken != NULL && item->bench->needs.gpus > 0 ? place->cuda_broken : NULL;
 }
 
 /* The item's GPUs and what the keeper said of them; the time that asking took is no secret. */
@@ -195,44 +214,56 @@ static void decorate(const struct coordinator *c, js *record, const struct item_
         js_set_string(record, "stderr", answer->output);
     if (answer->node != NULL)
         js_set(record, "node", js_copy(answer->node));
+    if (answer->quota_us > 0) {
+        js_append_string(js_get(record, "flags"), "cpu-quota");
+        js_set_int(record, "quota_us", answer->quota_us);
+    }
     if (c->quiet != NULL && c->quiet->busy[0] != '\0') {
         js_append_string(js_get(record, "flags"), "busy");
         js_set_string(record, "busy", c->quiet->busy);
     }
 }
 
-/* One item in the open session (opened when it is not). False only on a failure that ends the run. */
-static bool run_item(struct coordinator *c, struct session *session, const struct plan_item *item, int round,
+/* Opens the place's session unless it is open. False: why stands in place->lost, or an interrupt in `err`. */
+static bool have_session(struct coordinator *c, struct run_place *place, struct error *err) {
+    struct error why = {0};
+    if ((place->session.open && !place->session.parked) ||
+        session_open(&place->session, place->target, false, c->interrupt, &why))
+        return true;
+    if (why.kind == ERROR_INTERRUPTED)
+        return FAIL(err, ERROR_INTERRUPTED, "interrupted");
+    snprintf(place->lost, sizeof place->lost, "%s", why.text);
+    return false;
+}
+
+/* One item in the place's session (opened when it is not). False only on a failure that ends the run. */
+static bool run_item(struct coordinator *c, struct run_place *place, const struct plan_item *item, int round,
                      const js *env, struct error *err) {
+    const char *target = place->target->name;
     if (item->instance.skip != NULL)
         return keep_record(c, item, round,
-                           judge_record(item, c->target->name, round, NULL, "skip", item->instance.skip),
-                           err);
-    const char *trouble = known_trouble(c, item);
+                           judge_record(item, target, round, NULL, "skip", item->instance.skip), err);
+    const char *trouble = known_trouble(place, item);
     if (trouble != NULL)
-        return keep_record(c, item, round, judge_record(item, c->target->name, round, NULL, "error", trouble),
-                           err);
-    if (!write_start(c, item, round, err))
+        return keep_record(c, item, round, judge_record(item, target, round, NULL, "error", trouble), err);
+    if (!write_start(c, place, item, round, err))
         return false;
     if (c->view.on_start != NULL)
         c->view.on_start(c->view.state, item, round);
-    struct error why = {0};
-    if (!session->open && !session_open(session, c->target, false, c->interrupt, &why)) {
-        if (why.kind == ERROR_INTERRUPTED)
-            return FAIL(err, ERROR_INTERRUPTED, "interrupted");
-        return keep_record(c, item, round,
-                           judge_record(item, c->target->name, round, NULL, "error", why.text), err);
-    }
+    if (!have_session(c, place, err))
+        return err->kind == ERROR_NONE &&
+               keep_record(c, item, round, judge_record(item, target, round, NULL, "error", place->lost),
+                           err);
     struct item_answer answer;
-    js *message = item_message(c, item, round, env);
+    js *message = item_message(c, place, item, round, env);
     struct watched watched = {.uuids = gpu_state_uuids(item->instance.where)};
     watched.before = ask_counters(c, &watched, false);
-    session_run(session, message, c->interrupt, &answer);
+    session_run(&place->session, message, c->interrupt, &answer);
     /* A driver in which something hangs is not asked more. */
     watched.after = strcmp(answer.outcome, "hang") == 0 ? NULL : ask_counters(c, &watched, true);
     js_free(message);
     bool interrupted = interrupt_came(c->interrupt);
-    js *record = judge_record(item, c->target->name, round, answer.record, answer.outcome,
+    js *record = judge_record(item, target, round, answer.record, answer.outcome,
                               answer.reason[0] != '\0' ? answer.reason : NULL);
     add_gpu_state(c, record, &watched, answer.record);
     decorate(c, record, &answer);
@@ -247,23 +278,42 @@ static bool run_item(struct coordinator *c, struct session *session, const struc
     return good && (!interrupted || FAIL(err, ERROR_INTERRUPTED, "interrupted"));
 }
 
-static bool run_round(struct coordinator *c, int round, const struct plan_item **order, const js *env,
-                      struct error *err) {
-    if (c->view.on_round != NULL)
-        c->view.on_round(c->view.state, round, c->plan->rounds);
+/* The items of one round in one place, with a fresh worker and a quiet node. */
+static bool run_place(struct coordinator *c, struct run_place *place, int round,
+                      const struct plan_item **order, struct error *err) {
     if (c->quiet != NULL && !quiet_wait(c->quiet, c->interrupt, c->view.on_wait, c->view.state, err))
         return RELAY(err);
-    size_t n = plan_order(c->plan, round, order);
-    struct session session = {0};
+    size_t n = plan_order(place->plan, round, order);
+    js *env = coordinator_environment(place->target);
     bool good = true;
+    place->lost[0] = '\0';
     for (size_t i = 0; good && i < n; i++) {
-        good = run_item(c, &session, order[i], round, env, err);
+        good = run_item(c, place, order[i], round, env, err);
         if (good && interrupt_came(c->interrupt))
             good = FAIL(err, ERROR_INTERRUPTED, "interrupted");
     }
-    session_close(&session);
+    js_free(env);
+    /* Elsewhere than here the way in is dear, and what was brought in is gone by now. */
+    bool again = round + 1 < place->plan->rounds && place->target->kind != TARGET_HOST;
+    if (good && again)
+        session_park(&place->session, c->interrupt);
+    else
+        session_close(&place->session);
     if (c->quiet != NULL)
         quiet_mark(c->quiet);
+    return good;
+}
+
+/* Host, container; container, host: a drift over time meets both sides alike. */
+static bool run_round(struct coordinator *c, int round, const struct plan_item **order, struct error *err) {
+    if (c->view.on_round != NULL)
+        c->view.on_round(c->view.state, round, c->places[0].plan->rounds);
+    bool good = true;
+    for (size_t i = 0; good && i < c->n_places; i++) {
+        size_t at = round % 2 == 0 ? i : c->n_places - 1 - i;
+        if (c->places[at].plan->n_items > 0)
+            good = run_place(c, &c->places[at], round, order, err);
+    }
     struct error lost = {0};
     if (!run_writer_sync(c->writer, &lost) && good) {
         *err = lost;
@@ -274,9 +324,12 @@ static bool run_round(struct coordinator *c, int round, const struct plan_item *
 }
 
 static bool write_absences(struct coordinator *c, struct error *err) {
-    for (size_t i = 0; i < c->plan->n_absences; i++)
-        if (!keep_record(c, NULL, 0, judge_absence(&c->plan->absences[i], c->target->name), err))
-            return false;
+    for (size_t p = 0; p < c->n_places; p++) {
+        const struct plan *plan = c->places[p].plan;
+        for (size_t i = 0; i < plan->n_absences; i++)
+            if (!keep_record(c, NULL, 0, judge_absence(&plan->absences[i], c->places[p].target->name), err))
+                return false;
+    }
     return true;
 }
 
@@ -305,15 +358,17 @@ static bool write_footer(struct coordinator *c, const struct error *why, struct 
 }
 
 bool coordinator_run(struct coordinator *c, struct error *err) {
-    js *env = coordinator_environment();
-    const struct plan_item **order = mem_zeroed(c->plan->n_items, sizeof(struct plan_item *));
+    size_t most = 0;
+    for (size_t i = 0; i < c->n_places; i++)
+        most = c->places[i].plan->n_items > most ? c->places[i].plan->n_items : most;
+    const struct plan_item **order = mem_zeroed(most, sizeof(struct plan_item *));
     struct error why = {0};
     bool good = write_absences(c, &why);
-    for (int round = 0; good && round < c->plan->rounds && c->plan->n_items > 0; round++) {
-        good = run_round(c, round, order, env, &why);
-    }
+    for (int round = 0; good && round < c->places[0].plan->rounds && most > 0; round++)
+        good = run_round(c, round, order, &why);
+    for (size_t i = 0; i < c->n_places; i++)
+        session_close(&c->places[i].session);
     free(order);
-    js_free(env);
     struct error lost = {0};
     if (!write_footer(c, &why, &lost) && good) {
         *err = lost;

@@ -11,6 +11,7 @@
 #include "run/probe.h"
 #include "run/quiet.h"
 #include "run/record.h"
+#include "run/session.h"
 #include "run/spawn.h"
 #include "target/target.h"
 
@@ -29,17 +30,26 @@ struct run_view {
     void (*on_wait)(void *state, const char *why);
 };
 
-struct coordinator {
-    struct clock *clock;
+/* One place to measure in. Its plan has the same items as the others' of the same machine. */
+struct run_place {
     const struct target *target;
     const struct plan *plan;
+    const char *cuda_broken; /* why CUDA does not start although there are GPUs; NULL: it does */
+
+    struct session session;
+    char lost[1024]; /* why no worker could be had there in this round; "": it could */
+};
+
+struct coordinator {
+    struct clock *clock;
+    struct run_place *places;
+    size_t n_places;
     struct run_writer *writer;
     struct quiet_gate *quiet; /* NULL: not gated (simulated) */
     struct interrupt *interrupt;
     struct run_view view;
     bool simulate;
     const struct strings *effects; /* "PATTERN=FACTOR", for simulated runs */
-    const char *cuda_broken;       /* why CUDA does not start although there are GPUs; NULL: it does */
 
     /* filled while running */
     struct outcome_counts counts;
@@ -50,12 +60,19 @@ struct coordinator {
 bool coordinator_probe(const struct target *target, struct interrupt *interrupt, struct node *node,
                        struct cuda_probe *cuda, struct error *err);
 
-/* Runs the plan. True when all rounds were done (whatever their outcomes); false with ERROR_INTERRUPTED,
- * ERROR_BUSY, or the failure to write. The footer is written in every case but a failure to write. */
+/* The findings of the rules as each side sees them, written by the caller; asks `target`. NULL with `err`.
+ * Owned.
+ */
+js *coordinator_doctor(const struct target *target, struct interrupt *interrupt, struct error *err);
+
+/* Runs the plans, round by round in alternating order (first, second, second, first). True when all rounds
+ * were done (whatever their outcomes); false with ERROR_INTERRUPTED, ERROR_BUSY, or the failure to write. The
+ * footer is written in every case but a failure to write. */
 bool coordinator_run(struct coordinator *c, struct error *err);
 
 /* Variables that travel with every item: CUDA_* and NCCL_* of this process, and what gpuvet itself sets for
- * the worker. Owned. */
-js *coordinator_environment(void);
+ * the worker. CUDA_VISIBLE_DEVICES stays on the host: it narrows the plan, and elsewhere its numbers mean
+ * other GPUs. Owned. */
+js *coordinator_environment(const struct target *target);
 
 #endif

@@ -217,94 +217,14 @@ static void skip_outside_cpuset(const struct node *node, struct instance *instan
         instance->skip = text_take(&why);
 }
 
-static bool gpu_is_named(const struct gpu_info *gpu, const char *name) {
-    int64_t index = 0;
-    if (text_to_int(name, &index))
-        return gpu->index == index;
-    size_t n = strlen(name);
-    bool uuid = n >= 8 && strncasecmp(name, gpu->uuid, n) == 0;
-    bool short_bdf = n == 7 && strcasecmp(name, gpu->bdf + (strlen(gpu->bdf) > 5 ? 5 : 0)) == 0;
-    /* nvidia-smi writes the PCI domain with eight digits. */
-    bool long_bdf = n > strlen(gpu->bdf) && strcasecmp(name + n - strlen(gpu->bdf), gpu->bdf) == 0;
-    return uuid || short_bdf || long_bdf || strcasecmp(name, gpu->bdf) == 0;
-}
-
-static bool mark_named(const struct node *node, const struct strings *names, bool *keep, struct error *err) {
-    for (size_t n = 0; n < names->count; n++) {
-        bool found = false;
-        for (size_t i = 0; i < node->gpus.count; i++) {
-            bool named = gpu_is_named(&node->gpus.items[i], names->items[n]);
-            keep[i] = keep[i] || named;
-            found = found || named;
-        }
-        if (found)
-            continue;
-        struct text there = {0};
-        for (size_t i = 0; i < node->gpus.count; i++)
-            text_addf(&there, "%s%d (%s, %s)", i > 0 ? ", " : "", node->gpus.items[i].index,
-                      node->gpus.items[i].bdf, node->gpus.items[i].uuid);
-        FAIL(err, ERROR_USAGE, "no GPU is called '%s'; %s%s", names->items[n],
-             there.length > 0 ? "there are: " : "",
-             there.length > 0 ? text_string(&there) : node->gpus.reason);
-        text_free(&there);
-        return false;
-    }
-    return true;
-}
-
-/* CUDA_VISIBLE_DEVICES as CUDA reads it: up to the first entry that names no device. */
-static void mark_visible(const struct node *node, const char *visible, bool *keep) {
-    struct strings names = {0};
-    strings_split(&names, visible, ',');
-    for (size_t n = 0; n < names.count; n++) {
-        bool found = false;
-        for (size_t i = 0; i < node->gpus.count; i++)
-            if (gpu_is_named(&node->gpus.items[i], text_trim(names.items[n])))
-                found = keep[i] = true;
-        if (!found)
-            break;
-    }
-    strings_free(&names);
-}
-
-static void keep_only(struct node *node, const bool *keep, const char *why) {
-    size_t kept = 0;
-    for (size_t i = 0; i < node->gpus.count; i++)
-        if (keep[i])
-            node->gpus.items[kept++] = node->gpus.items[i];
-    if (kept == 0 && node->gpus.count > 0)
-        snprintf(node->gpus.reason, sizeof node->gpus.reason, "%s", why);
-    node->gpus.count = kept;
-}
-
-bool plan_choose_gpus(struct node *node, const struct strings *choices, const char *visible,
-                      struct error *err) {
-    bool *keep = mem_zeroed(node->gpus.count, sizeof *keep);
-    bool good = true;
-    if (visible != NULL) {
-        mark_visible(node, visible, keep);
-        keep_only(node, keep, "CUDA_VISIBLE_DEVICES leaves no GPU visible");
-        memset(keep, 0, node->gpus.count * sizeof *keep);
-    }
-    if (choices != NULL && choices->count > 0) {
-        struct strings names = {0};
-        for (size_t i = 0; i < choices->count; i++)
-            strings_split(&names, choices->items[i], ',');
-        good = mark_named(node, &names, keep, err);
-        if (good)
-            keep_only(node, keep, "no GPU was chosen");
-        strings_free(&names);
-    }
-    free(keep);
-    return good;
-}
-
 /* ---- series ---- */
 
 static void declare_series(struct plan *plan, const struct plan_options *options, size_t at) {
     struct plan_item *item = &plan->items[at];
     const struct instance *instance = &item->instance;
-    bool primary_here = instance->level == LEVEL_PRIMARY || instance->level == LEVEL_HIDDEN;
+    /* An item in its place's own placement only explains its pinned twin. */
+    bool primary_here =
+        (instance->level == LEVEL_PRIMARY || instance->level == LEVEL_HIDDEN) && item->twin_of < 0;
     size_t room = plan->n_series;
     for (const struct series_row *row = item->bench->series; row->metric != NULL; row++) {
         if (!row_fits(row, instance))
@@ -428,7 +348,8 @@ static void add_items(struct plan *plan, const struct node *node, const struct p
     bench->instances(node, &list);
     size_t room = plan->n_items;
     for (size_t i = 0; i < list.count; i++) {
-        struct plan_item item = {.id = (int)plan->n_items, .bench = bench, .instance = list.items[i]};
+        struct plan_item item = {
+            .id = (int)plan->n_items, .twin_of = -1, .bench = bench, .instance = list.items[i]};
         list.items[i] = (struct instance){0};
         item.key = series_key(bench->name, bench->version, item.instance.metric->name, "",
                               item.instance.where, item.instance.params, options->target);
@@ -473,6 +394,56 @@ static bool check_patterns(const struct plan *plan, const struct plan_options *o
     return true;
 }
 
+/* What the target lacks although the view that the plan is made from has it. */
+static void skip_absent(const struct plan_options *options, struct plan_item *item) {
+    struct text why = {0};
+    struct strings uuids = {0};
+    where_gpus(item->instance.where, &uuids);
+    if (item->instance.skip == NULL && item->bench->needs.gpus > 0 && options->broken != NULL)
+        text_addf(&why, "%s: %s", options->target, options->broken);
+    for (size_t i = 0; options->there != NULL && i < uuids.count && why.length == 0; i++) {
+        const struct gpu_info *gpu = gpu_of(options->there, uuids.items[i]);
+        if (gpu == NULL)
+            text_addf(&why, "%s does not see GPU %s", options->target, uuids.items[i]);
+        else if (gpu->unusable[0] != '\0')
+            text_addf(&why, "%s: GPU %s: %s", options->target, uuids.items[i], gpu->unusable);
+    }
+    if (why.length > 0 && item->instance.skip == NULL)
+        item->instance.skip = text_take(&why);
+    text_free(&why);
+    strings_free(&uuids);
+}
+
+/* The same item once more, where the target's own cpuset and memory policy put it. */
+static void add_twin(struct plan *plan, const struct plan_options *options, size_t at, size_t *room) {
+    const struct plan_item *pinned = &plan->items[at];
+    struct plan_item twin = *pinned;
+    twin.id = (int)plan->n_items;
+    twin.twin_of = (int)at;
+    twin.instance.where = js_copy(pinned->instance.where);
+    twin.instance.attributes = js_copy(pinned->instance.attributes);
+    twin.instance.params = js_copy(pinned->instance.params);
+    twin.instance.cpu = -1;
+    js_remove(twin.instance.attributes, "os_node");
+    js_remove(twin.instance.attributes, "os_nodes");
+    js_set_string(twin.instance.params, PLAN_PLACEMENT, PLAN_PLACEMENT_OWN);
+    twin.key = series_key(twin.bench->name, twin.bench->version, twin.instance.metric->name, "",
+                          twin.instance.where, twin.instance.params, options->target);
+    plan->items = mem_grow(plan->items, plan->n_items, room, sizeof *plan->items);
+    plan->items[plan->n_items++] = twin;
+}
+
+static void add_twins(struct plan *plan, const struct plan_options *options) {
+    size_t n = plan->n_items;
+    size_t room = n;
+    for (size_t i = 0; i < n; i++) {
+        const struct plan_item *item = &plan->items[i];
+        if (item->instance.skip == NULL && item->instance.level == LEVEL_PRIMARY && item->instance.cpu >= 0 &&
+            item->bench->needs.gpus > 0 && primary_series_of(item) > 0)
+            add_twin(plan, options, i, &room);
+    }
+}
+
 bool plan_make(const struct node *node, const struct plan_options *options, struct plan *out,
                struct error *err) {
     const struct profile *profile = profile_find(options->profile);
@@ -490,7 +461,11 @@ bool plan_make(const struct node *node, const struct plan_options *options, stru
         else
             add_items(out, node, options, bench);
     }
-    keep_limit(out);
+    keep_limit(out); /* before anything that differs by target: all targets have the same items */
+    for (size_t i = 0; i < out->n_items; i++)
+        skip_absent(options, &out->items[i]);
+    if (options->own_placement)
+        add_twins(out, options);
     for (size_t i = 0; i < out->n_items; i++) {
         out->items[i].id = (int)i;
         if (out->items[i].instance.skip == NULL)
@@ -526,13 +501,32 @@ static uint64_t next_random(uint64_t *state) { /* splitmix64 */
     return z ^ (z >> 31);
 }
 
+/* Each twin beside its pinned item, by turns after and before it. */
+static size_t put_twins(const struct plan *plan, int round, const struct plan_item **out, size_t n) {
+    for (size_t i = 0; i < plan->n_items; i++) {
+        const struct plan_item *twin = &plan->items[i];
+        size_t at = 0;
+        if (twin->twin_of < 0 || !plan_runs_in(twin, round))
+            continue;
+        while (at < n && out[at] != &plan->items[twin->twin_of])
+            at++;
+        if (at < n && round % 2 == 0)
+            at++;
+        memmove(out + at + 1, out + at, (n - at) * sizeof(struct plan_item *));
+        out[at] = twin;
+        n++;
+    }
+    return n;
+}
+
 size_t plan_order(const struct plan *plan, int round, const struct plan_item **out) {
     uint64_t state = plan->seed * 1000003U + (uint64_t)round;
     size_t n = 0;
     for (int block = 0; block < BLOCK_COUNT; block++) {
         size_t first = n;
         for (size_t i = 0; i < plan->n_items; i++)
-            if ((int)plan->items[i].bench->block == block && plan_runs_in(&plan->items[i], round))
+            if ((int)plan->items[i].bench->block == block && plan->items[i].twin_of < 0 &&
+                plan_runs_in(&plan->items[i], round))
                 out[n++] = &plan->items[i];
         for (size_t i = n; i > first + 1; i--) { /* Fisher and Yates */
             size_t j = first + (size_t)(next_random(&state) % (i - first));
@@ -541,7 +535,7 @@ size_t plan_order(const struct plan *plan, int round, const struct plan_item **o
             out[j] = swap;
         }
     }
-    return n;
+    return put_twins(plan, round, out, n);
 }
 
 double plan_round_seconds(const struct plan *plan, int round, double worker_seconds, double cuda_seconds) {

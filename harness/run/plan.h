@@ -31,6 +31,7 @@ struct plan_item {
     const struct bench_case *bench;
     struct instance instance; /* owned */
     char *key;                /* of its records: without a statistic's suffix, at `target` */
+    int twin_of;              /* the same item pinned, of which this is the place's own placement; -1: none */
     bool judged;              /* at least one of its series is primary */
     bool every_round;
     uint64_t rounds_mask[4]; /* where not every round: bit r set = runs in round r (at most 256 rounds) */
@@ -71,6 +72,10 @@ struct plan_options {
     uint64_t seed;
     const struct strings *cases; /* patterns; none: all */
     const char *target;          /* "host" */
+    const struct node *there; /* what the target itself sees, where the plan is made from another's view (the
+                                 host's); NULL: the same */
+    const char *broken;       /* why nothing that needs a GPU can run there; NULL: it can */
+    bool own_placement;       /* measure pinned GPU items a second time, where the target itself puts them */
 };
 
 /* Narrows node->gpus to what `choices` name (index, UUID or its beginning, BDF; each may hold several with
@@ -84,6 +89,10 @@ bool plan_make(const struct node *node, const struct plan_options *options, stru
 void plan_free(struct plan *plan);
 
 bool plan_runs_in(const struct plan_item *item, int round);
+
+/* The parameter that marks an item measured without pinning, and its only value. */
+#define PLAN_PLACEMENT "placement"
+#define PLAN_PLACEMENT_OWN "own"
 
 /* Items of one round in the order they run: blocks in order, random inside a block, the same for every
  * target. `out` has room for n_items; returns the count. Items to be skipped come in round 0 only. */

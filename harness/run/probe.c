@@ -6,6 +6,7 @@
 #include "gpu/facts_child.h"
 #include "gpu/gpu.h"
 #include "system/facts.h"
+#include "target/view.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,6 +65,8 @@ js *probe_node(void) {
         out = node_to_json(&node, &err);
         if (out != NULL && node.gpus.count > 0)
             js_set(out, "cuda", ask_cuda(&node.gpus));
+        if (out != NULL)
+            js_set(out, "view", view_read());
     }
     if (out == NULL) {
         out = js_new_object();
@@ -72,6 +75,11 @@ js *probe_node(void) {
     node_free(&node);
     source_free(&source);
     return out;
+}
+
+void cuda_probe_free(struct cuda_probe *cuda) {
+    js_free(cuda->view);
+    *cuda = (struct cuda_probe){0};
 }
 
 bool probe_read(const js *facts, struct node *node, struct cuda_probe *cuda, struct error *err) {
@@ -84,6 +92,8 @@ bool probe_read(const js *facts, struct node *node, struct cuda_probe *cuda, str
     *cuda = (struct cuda_probe){.asked = js_is_object(answer), .good = js_get_bool(answer, "ok", false)};
     cuda->seconds = js_get_number(answer, "seconds", 0);
     snprintf(cuda->reason, sizeof cuda->reason, "%s", js_get_string(answer, "reason", ""));
+    if (js_is_object(js_get(facts, "view")))
+        cuda->view = js_copy(js_get(facts, "view"));
     for (size_t i = 0; i < node->gpus.count; i++) {
         struct gpu_info *gpu = &node->gpus.items[i];
         const char *why = js_get_string(js_get(answer, "failed"), gpu->uuid, NULL);

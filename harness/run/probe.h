@@ -18,7 +18,9 @@ struct cuda_probe {
     bool good;
     double seconds;   /* from nothing to a context on every GPU */
     char reason[512]; /* why not */
+    js *view;         /* target/view.h's object, owned; NULL: none came */
 };
+void cuda_probe_free(struct cuda_probe *cuda);
 
 /* Takes probe_node's object apart. GPUs that CUDA could not open are marked unusable. */
 bool probe_read(const js *facts, struct node *node, struct cuda_probe *cuda, struct error *err);

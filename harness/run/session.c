@@ -19,6 +19,8 @@ static const int64_t beat_every_ns = NS_PER_S;
 static const int64_t silence_limit_ns = 8 * NS_PER_S;
 static const int64_t verdict_grace_ns = 4 * NS_PER_S; /* the supervisor has two seconds for its verdict */
 static const int64_t send_limit_ns = 5 * NS_PER_S;
+static const int64_t park_limit_ns = 15 * NS_PER_S;
+static const int64_t doctor_limit_ns = 75 * NS_PER_S;
 
 void item_answer_free(struct item_answer *answer) {
     js_free(answer->record);
@@ -89,6 +91,39 @@ static void end_session(struct session *s, int64_t patience_ns, int *status) {
     *s = (struct session){0};
 }
 
+/* The next message as one of `type`; anything else, or none, is a failure. Owned. */
+static js *expect_message(struct session *s, const char *type, int64_t limit_ns, struct interrupt *interrupt,
+                          struct error *err) {
+    struct clock clock = clock_real();
+    int64_t end = clock_now(&clock) + limit_ns;
+    for (;;) {
+        js *message = NULL;
+        enum wait_outcome got = next_message(s, end, interrupt, &message, err);
+        if (got == WAIT_MESSAGE && strcmp(js_get_string(message, "type", ""), type) == 0)
+            return message;
+        bool beat = got == WAIT_MESSAGE && strcmp(js_get_string(message, "type", ""), "beat") == 0;
+        js_free(message);
+        if (beat)
+            continue;
+        if (got == WAIT_INTERRUPTED)
+            FAIL(err, ERROR_INTERRUPTED, "interrupted");
+        else if (got == WAIT_TIMEOUT)
+            FAIL(err, ERROR_SYSTEM, "the worker did not answer within %.0f s", (double)limit_ns / 1e9);
+        else if (got == WAIT_ENDED)
+            FAIL(err, ERROR_SYSTEM, "the worker is gone: %s", last_words(s));
+        else
+            FAIL(err, ERROR_DATA, "the worker broke the protocol while '%s' was waited for", type);
+        return NULL;
+    }
+}
+
+static bool send_word(struct session *s, const char *word, struct error *err) {
+    js *message = message_new(word);
+    bool good = channel_send(&s->channel, message, send_limit_ns, err);
+    js_free(message);
+    return good;
+}
+
 static bool greet(struct session *s, bool facts, struct interrupt *interrupt, struct error *err) {
     struct clock clock = clock_real();
     js *hello = NULL;
@@ -112,21 +147,84 @@ static bool greet(struct session *s, bool facts, struct interrupt *interrupt, st
     return good;
 }
 
-bool session_open(struct session *s, const struct target *target, bool facts, struct interrupt *interrupt,
-                  struct error *err) {
-    struct strings argv = {0};
-    *s = (struct session){0};
-    target_worker_argv(target, facts, &argv);
-    bool good = spawn(&argv, &s->process, err);
-    strings_free(&argv);
+/* A way that ends in "Permission denied" (a folder without exec) says nothing against the next one. */
+static bool start_one_way(struct session *s, const struct target *target, int way, bool facts,
+                          struct interrupt *interrupt, bool *final, struct error *err) {
+    struct target_start start;
+    struct strings options = {0};
+    if (facts)
+        strings_add(&options, "--facts");
+    bool good = target_bring(target, way, &options, &start, err);
+    strings_free(&options);
+    *final = !good && err->kind == ERROR_INTERRUPTED;
     if (!good)
         return RELAY(err);
-    channel_open(&s->channel, s->process.from, s->process.to);
-    s->open = true;
-    if (greet(s, facts, interrupt, err))
+    bool host = target->kind == TARGET_HOST || target->kind == TARGET_LIKE;
+    good = spawn_with(&start.argv, host ? NULL : &target->environment, &s->process, err);
+    if (good) {
+        channel_open(&s->channel, s->process.from, s->process.to);
+        s->open = true;
+        good = greet(s, facts, interrupt, err);
+        *final = good || err->kind != ERROR_SYSTEM || !s->channel.ended;
+        if (!good)
+            end_session(s, 0, NULL);
+    }
+    if (good) /* it removed its file before it said a word */
+        undo_forget(target->undo, start.undo_id);
+    target_start_free(&start);
+    return good || RELAY(err);
+}
+
+static bool wake(struct session *s, struct interrupt *interrupt, struct error *err) {
+    s->parked = false;
+    if (send_word(s, "wake", err) && greet(s, false, interrupt, err))
         return true;
     end_session(s, 0, NULL);
+    return RELAY(err);
+}
+
+bool session_open(struct session *s, const struct target *target, bool facts, struct interrupt *interrupt,
+                  struct error *err) {
+    bool final = false;
+    if (s->parked && (wake(s, interrupt, err) || err->kind == ERROR_INTERRUPTED))
+        return err->kind == ERROR_NONE;
+    *s = (struct session){0};
+    for (int way = 0; way < target_ways(target) && !final; way++) {
+        error_clear(err);
+        if (start_one_way(s, target, way, facts, interrupt, &final, err))
+            return true;
+    }
     return error_context(err, "%s", target->name);
+}
+
+void session_park(struct session *s, struct interrupt *interrupt) {
+    struct error err = {0};
+    if (!s->open || s->parked)
+        return;
+    js *answer = NULL;
+    if (send_word(s, "park", &err))
+        answer = expect_message(s, "parking", park_limit_ns, interrupt, &err);
+    js_free(answer);
+    answer = NULL;
+    if (err.kind == ERROR_NONE) {
+        s->channel.next_in = s->channel.next_out = 1; /* a new process begins to count */
+        answer = expect_message(s, "parked", park_limit_ns, interrupt, &err);
+    }
+    s->parked = answer != NULL;
+    js_free(answer);
+    if (!s->parked)
+        end_session(s, 0, NULL);
+}
+
+js *session_doctor(struct session *s, struct interrupt *interrupt, struct error *err) {
+    if (!send_word(s, "doctor", err))
+        return NULL;
+    js *answer = expect_message(s, "doctor", doctor_limit_ns, interrupt, err);
+    js *found = js_is_object(js_get(answer, "doctor")) ? js_copy(js_get(answer, "doctor")) : NULL;
+    if (answer != NULL && found == NULL)
+        FAIL(err, ERROR_DATA, "%s", js_get_string(answer, "reason", "doctor gave no findings"));
+    js_free(answer);
+    return found;
 }
 
 static void fail_answer(struct item_answer *answer, const char *outcome, const char *reason) {
@@ -139,6 +237,7 @@ static void take_done(struct item_answer *answer, const js *done) {
     const char *output = js_get_string(done, "stderr", NULL);
     if (output != NULL)
         answer->output = text_printable(output);
+    answer->quota_us = js_get_int(done, "quota_us", 0);
     if (js_get(done, "node") != NULL)
         answer->node = js_copy(js_get(done, "node"));
 }

@@ -13,6 +13,7 @@
 
 struct session {
     bool open;
+    bool parked; /* it waits for the next round, and says nothing meanwhile */
     struct spawned process;
     struct channel channel;
     struct text errors; /* what the worker wrote to stderr, the beginning of it */
@@ -25,11 +26,13 @@ struct item_answer {
     char outcome[16];  /* of the done message, or "hang" or "error" when the session itself failed */
     char reason[1024]; /* "": none */
     char *output;      /* what the measuring process printed, owned; NULL: nothing */
+    int64_t quota_us;  /* how long the CPU quota there held the item back; 0: not, or not known */
     js *node;          /* the check after a hang, owned; NULL: none */
 };
 void item_answer_free(struct item_answer *answer);
 
-/* False with `err`: it did not start, did not greet in time, is another build, or an interrupt came. */
+/* Brings the program in and starts it, or wakes the parked one as a fresh process. False with `err`: it did
+ * not start, did not greet in time, is another build, or an interrupt came. */
 bool session_open(struct session *s, const struct target *target, bool facts, struct interrupt *interrupt,
                   struct error *err);
 
@@ -37,6 +40,12 @@ bool session_open(struct session *s, const struct target *target, bool facts, st
  * when it is of no more use: it was ended, and `answer` says what that means for the item. An interrupt gives
  * outcome "error", reason "interrupted". */
 bool session_run(struct session *s, js *item, struct interrupt *interrupt, struct item_answer *answer);
+
+/* The round is over: what ran in it ends, and a fresh process waits there for session_open. */
+void session_park(struct session *s, struct interrupt *interrupt);
+
+/* gpuvet.doctor/1 as the rules see the place from inside, owned; NULL with `err`. */
+js *session_doctor(struct session *s, struct interrupt *interrupt, struct error *err);
 
 /* Says bye and waits; kills what does not end. */
 void session_close(struct session *s);

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "target/helper.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +21,7 @@ static void close_all(int *fds, size_t n) {
             close(fds[i]);
 }
 
-static int start(const struct strings *argv, const int ends[6], pid_t *pid) {
+static int start(const struct strings *argv, char **environment, const int ends[6], pid_t *pid) {
     char **list = mem_zeroed(argv->count + 1, sizeof *list);
     for (size_t i = 0; i < argv->count; i++)
         list[i] = argv->items[i];
@@ -38,7 +39,7 @@ static int start(const struct strings *argv, const int ends[6], pid_t *pid) {
     posix_spawnattr_setflags(&how, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     posix_spawnattr_setsigmask(&how, &none);
     posix_spawnattr_setsigdefault(&how, &all);
-    int failed = posix_spawnp(pid, list[0], &actions, &how, list, environ);
+    int failed = posix_spawnp(pid, list[0], &actions, &how, list, environment);
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&how);
     free(list);
@@ -46,6 +47,11 @@ static int start(const struct strings *argv, const int ends[6], pid_t *pid) {
 }
 
 bool spawn(const struct strings *argv, struct spawned *out, struct error *err) {
+    return spawn_with(argv, NULL, out, err);
+}
+
+bool spawn_with(const struct strings *argv, const struct strings *environment, struct spawned *out,
+                struct error *err) {
     int ends[6] = {-1, -1, -1, -1, -1, -1}; /* read and write end of stdin, stdout, stderr */
     *out = (struct spawned){.to = -1, .from = -1, .errors = -1};
     for (int i = 0; i < 3; i++)
@@ -54,7 +60,9 @@ bool spawn(const struct strings *argv, struct spawned *out, struct error *err) {
             close_all(ends, 6);
             return false;
         }
-    int failed = start(argv, ends, &out->pid);
+    char **variables = environment != NULL ? helper_environment(environment) : NULL;
+    int failed = start(argv, variables != NULL ? variables : environ, ends, &out->pid);
+    free(variables);
     close_all((int[]){ends[0], ends[3], ends[5]}, 3);
     if (failed != 0) {
         close_all((int[]){ends[1], ends[2], ends[4]}, 3);
@@ -94,6 +102,7 @@ bool spawned_end(struct spawned *process, int64_t patience_ns, int *status) {
     bool gone = wait_until(process->pid, patience_ns, where);
     if (!gone) {
         kill(process->pid, SIGKILL);
+        kill(-process->pid, SIGKILL); /* and what it started */
         gone = wait_until(process->pid, 2 * NS_PER_S, where);
     }
     process->pid = 0;

@@ -16,6 +16,9 @@ struct spawned {
     int to, from, errors; /* owned: its stdin, stdout, stderr; -1 closed */
 };
 
+/* `environment`: all that it gets, "NAME=value"; NULL: ours. */
+bool spawn_with(const struct strings *argv, const struct strings *environment, struct spawned *out,
+                struct error *err);
 bool spawn(const struct strings *argv, struct spawned *out, struct error *err);
 
 /* Closes what is open, waits `patience_ns` for it to end by itself, then kills it and waits two seconds more.

@@ -9,6 +9,9 @@
 #include "run/child.h"
 #include "run/probe.h"
 #include "run/where.h"
+#include "target/helper.h"
+#include "target/parts.h"
+#include "target/view.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,10 +22,12 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { OUTPUT_KEPT = 16384, MAX_DEADLINE_MS = 24 * 3600 * 1000 };
+enum { OUTPUT_KEPT = 16384, DOCTOR_KEPT = 768 << 10, MAX_DEADLINE_MS = 24 * 3600 * 1000 };
 static const int64_t beat_every_ns = NS_PER_S;
 static const int64_t silence_limit_ns = 5 * NS_PER_S;
 static const int64_t send_limit_ns = 5 * NS_PER_S;
+static const int64_t parked_limit_ns = 3600 * NS_PER_S;
+static const int64_t doctor_limit_ns = 60 * NS_PER_S;
 static const int64_t reap_limit_ns = 3 * NS_PER_S / 2; /* inside the two seconds that a verdict may take */
 
 struct supervisor {
@@ -37,7 +42,9 @@ struct supervisor {
     struct text output; /* of the child during this item */
     bool output_cut;
     struct strings wedged; /* GPUs held by a child that cannot be killed */
+    int64_t throttled_us;  /* by the CPU quota, when the item began; -1 unknown */
     bool over;
+    bool park; /* over, but to begin anew in this very process */
 };
 
 static bool say(struct supervisor *s, js *message, struct error *err) {
@@ -67,6 +74,9 @@ static bool finish_item(struct supervisor *s, js *done, struct error *err) {
             text_add(&s->output, "\n[cut]");
         js_set_string(done, "stderr", text_string(&s->output));
     }
+    int64_t throttled_us = s->throttled_us >= 0 ? view_throttled_us() : -1;
+    if (throttled_us > s->throttled_us)
+        js_set_int(done, "quota_us", throttled_us - s->throttled_us);
     text_clear(&s->output);
     s->output_cut = false;
     js_free(s->item);
@@ -171,6 +181,7 @@ static void give_up(struct supervisor *s) {
 static bool start_item(struct supervisor *s, js *item, struct error *err) {
     s->item = js_keep(item);
     s->quiet = js_get_bool(item, "quiet", false);
+    s->throttled_us = view_throttled_us();
     int64_t limit_ms = js_get_int(item, "deadline_ms", 60000);
     limit_ms = limit_ms < 0 ? 0 : limit_ms > MAX_DEADLINE_MS ? MAX_DEADLINE_MS : limit_ms;
     s->deadline = clock_now(&s->clock) + limit_ms * NS_PER_MS;
@@ -192,15 +203,44 @@ static bool start_item(struct supervisor *s, js *item, struct error *err) {
     return true;
 }
 
+/* The rules look at this place from inside, in a process of their own. */
+static bool answer_doctor(struct supervisor *s, struct error *err) {
+    struct strings argv = {0};
+    struct helper_result result = {0};
+    struct error why = {0};
+    strings_add(&argv, "/proc/self/exe");
+    strings_add(&argv, "doctor");
+    strings_add(&argv, "--json");
+    struct helper how = {.argv = &argv, .input = -1, .interrupt_fd = -1};
+    how.limit_ns = doctor_limit_ns;
+    how.max_output = DOCTOR_KEPT;
+    js *answer = message_new("doctor");
+    js *found = NULL;
+    if (helper_run(&how, &result, &why))
+        found = js_parse(text_string(&result.output), result.output.length, &why);
+    js_set(answer, "doctor", found != NULL ? found : js_new_null());
+    js_set_string(answer, "reason", found == NULL ? why.text : NULL);
+    bool good = say(s, answer, err);
+    s->last_heard = clock_now(&s->clock);
+    js_free(answer);
+    helper_result_free(&result);
+    strings_free(&argv);
+    return good;
+}
+
 static bool from_coordinator(struct supervisor *s, js *message, struct error *err) {
     const char *type = js_get_string(message, "type", "");
     s->last_heard = clock_now(&s->clock);
     if (strcmp(type, "beat") == 0)
         return true;
-    if (strcmp(type, "bye") == 0) {
+    bool park = strcmp(type, "park") == 0;
+    if (park || strcmp(type, "bye") == 0) {
         give_up(s);
+        s->park = park;
         return true;
     }
+    if (strcmp(type, "doctor") == 0 && s->item == NULL)
+        return answer_doctor(s, err);
     if (strcmp(type, "item") != 0)
         return FAIL(err, ERROR_DATA, "unknown message type '%s'", type);
     if (s->item != NULL)
@@ -323,12 +363,70 @@ static bool greet(struct supervisor *s, bool facts, struct error *err) {
     return good;
 }
 
-int worker_main(bool facts) {
+/* The next round's worker is a fresh one, as on the host; but the way in is dear (ssh, srun, a file brought
+ * in) and the file is gone: the process starts its own program again and waits, silent. */
+static void begin_anew(struct supervisor *s) {
+    struct error ignored = {0};
+    char *argv[] = {"gpuvet", "worker", "--parked", NULL};
+    js *parking = message_new("parking");
+    bool told = say(s, parking, &ignored);
+    js_free(parking);
+    int ends[] = {s->coordinator.in, s->coordinator.out};
+    for (int i = 0; i < 2 && told; i++) {
+        fcntl(ends[i], F_SETFL, fcntl(ends[i], F_GETFL) & ~O_NONBLOCK);
+        dup2(ends[i], i == 0 ? STDIN_FILENO : STDOUT_FILENO);
+    }
+    if (told)
+        execv("/proc/self/exe", argv);
+}
+
+/* Until the coordinator wants the next round. False: it is gone, or wants none. */
+static bool wait_parked(struct supervisor *s, struct error *err) {
+    int64_t end = clock_now(&s->clock) + parked_limit_ns;
+    js *message = message_new("parked");
+    bool good = say(s, message, err);
+    js_free(message);
+    message = NULL;
+    while (good && (message = channel_next(&s->coordinator, err)) == NULL) {
+        int64_t left = end - clock_now(&s->clock);
+        struct pollfd p = {.fd = s->coordinator.in, .events = POLLIN};
+        good = err->kind == ERROR_NONE && !s->coordinator.ended && left > 0;
+        if (good)
+            poll(&p, 1, (int)(left / NS_PER_MS) + 1);
+        good = good && channel_fill(&s->coordinator, err);
+    }
+    good = good && strcmp(js_get_string(message, "type", ""), "wake") == 0;
+    js_free(message);
+    return good;
+}
+
+/* Only a file that was brought in for us, never the program of somebody who tries this option. */
+static void unlink_own_file(void) {
+    char path[4096];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (n <= 0)
+        return;
+    path[n] = '\0';
+    const char *name = strrchr(path, '/');
+    if (name != NULL && text_starts(name + 1, TARGET_FILE_PREFIX))
+        unlink(path);
+}
+
+int worker_main(const struct worker_options *options) {
     struct supervisor s = {.clock = clock_real(), .child = {.output = -1, .channel = {.in = -1, .out = -1}}};
     struct error err = {0};
+    if (options->unlink)
+        unlink_own_file();
+    if (options->limits_of_init)
+        view_take_init_limits();
     signal(SIGPIPE, SIG_IGN);
     take_protocol(&s.coordinator);
-    bool good = greet(&s, facts, &err);
+    bool good = true;
+    if (options->parked && !wait_parked(&s, &err)) {
+        channel_close(&s.coordinator);
+        return err.kind == ERROR_NONE ? 0 : 1;
+    }
+    good = greet(&s, options->facts, &err);
     s.last_heard = clock_now(&s.clock);
     while (good && !s.over)
         good = turn(&s, &err);
@@ -336,9 +434,11 @@ int worker_main(bool facts) {
         give_up(&s);
         log_error(&err);
     }
+    if (good && s.park)
+        begin_anew(&s);
     channel_close(&s.coordinator);
     js_free(s.item);
     text_free(&s.output);
     strings_free(&s.wedged);
-    return good ? 0 : 1;
+    return good && !s.park ? 0 : 1;
 }

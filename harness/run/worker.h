@@ -8,8 +8,15 @@
 
 enum { WORKER_PROTOCOL = 1 };
 
-/* Serves until the coordinator says bye, closes stdin or falls silent. `facts`: the hello carries the node
- * and whether CUDA starts. Returns the exit status: 0 after bye, 1 otherwise. */
-int worker_main(bool facts);
+struct worker_options {
+    bool facts;          /* the hello carries the node and whether CUDA starts */
+    bool unlink;         /* the program's file was brought in for this: remove it first of all */
+    bool limits_of_init; /* take over the limits of process 1 */
+    bool parked;         /* wait for "wake" before greeting */
+};
+
+/* Serves until the coordinator says bye, closes stdin or falls silent. Returns the exit status: 0 after bye,
+ * 1 otherwise. */
+int worker_main(const struct worker_options *options);
 
 #endif

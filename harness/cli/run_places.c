@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/run_places.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void run_places_make(struct run_places *r, const struct prepared *prepared, bool simulate,
+                     struct clock *clock) {
+    *r = (struct run_places){.prepared = prepared, .n = prepared->n_places};
+    r->tables = mem_zeroed(r->n, sizeof *r->tables);
+    r->places = mem_zeroed(r->n, sizeof *r->places);
+    for (size_t i = 0; i < r->n; i++) {
+        const struct prepared_place *place = &prepared->places[i];
+        run_table_make(&r->tables[i], &place->plan, &prepared->places[place->same_machine ? 0 : i].node,
+                       clock);
+        r->tables[i].predicted_s = prepared_seconds(prepared);
+        r->places[i] = (struct run_place){.target = &place->target, .plan = &place->plan};
+        if (place->cuda.asked && !place->cuda.good && !simulate)
+            r->places[i].cuda_broken = place->cuda.reason;
+        r->broken = r->broken || place->broken[0] != '\0' || r->places[i].cuda_broken != NULL;
+    }
+}
+
+void run_places_free(struct run_places *r) {
+    for (size_t i = 0; i < r->n; i++)
+        run_table_free(&r->tables[i]);
+    free(r->tables);
+    free(r->places);
+    *r = (struct run_places){0};
+}
+
+/* ---- the coordinator's words ---- */
+
+static struct run_view view_of_item(const struct run_places *r, const struct plan_item *item) {
+    size_t at = 0;
+    for (size_t i = 0; i < r->n && item != NULL; i++)
+        for (size_t k = 0; k < r->places[i].plan->n_items; k++)
+            if (&r->places[i].plan->items[k] == item)
+                at = i;
+    return run_table_view(&r->tables[at]);
+}
+
+static void on_round(void *state, int round, int rounds) {
+    struct run_places *r = state;
+    for (size_t i = 1; i < r->n; i++)
+        r->tables[i].round = round;
+    struct run_view view = run_table_view(&r->tables[0]);
+    view.on_round(view.state, round, rounds);
+}
+
+static void on_start(void *state, const struct plan_item *item, int round) {
+    struct run_view view = view_of_item(state, item);
+    view.on_start(view.state, item, round);
+}
+
+static void on_record(void *state, const struct plan_item *item, int round, const js *record) {
+    struct run_view view = view_of_item(state, item);
+    view.on_record(view.state, item, round, record);
+}
+
+static void on_wait(void *state, const char *why) {
+    struct run_places *r = state;
+    struct run_view view = run_table_view(&r->tables[0]);
+    view.on_wait(view.state, why);
+}
+
+struct run_view run_places_view(struct run_places *r) {
+    return (struct run_view){r, on_round, on_start, on_record, on_wait};
+}
+
+/* ---- the rules ---- */
+
+/* The first finding at fail level, which is the cause; NULL: none. Borrowed. */
+static const js *first_fail(const js *doctor) {
+    const js *all = js_get(doctor, "findings");
+    for (size_t i = 0; i < js_length(all); i++)
+        if (strcmp(js_get_string(js_at(all, i), "severity", ""), "fail") == 0)
+            return js_at(all, i);
+    return NULL;
+}
+
+static bool write_findings(const js *doctor, const char *target, struct run_writer *writer,
+                           struct error *err) {
+    const js *all = js_get(doctor, "findings");
+    bool good = true;
+    for (size_t i = 0; i < js_length(all) && i < 1000 && good; i++) {
+        js *line = js_new_object();
+        js_set_string(line, "type", "finding");
+        js_set_string(line, "target", target);
+        for (struct js_member m = js_first(js_at(all, i)); m.key != NULL; m = js_next(js_at(all, i), m))
+            if (strcmp(m.key, "type") != 0 && strcmp(m.key, "target") != 0)
+                js_set(line, m.key, js_copy(m.value));
+        good = js_is_string(js_get(line, "id")) ? run_writer_add(writer, line, false, err) : true;
+        js_free(line);
+    }
+    return good;
+}
+
+static void say_side(const struct run_places *r, size_t at, const js *doctor, const struct error *why) {
+    const char *name = r->places[at].target->name;
+    const struct prepared_place *place = &r->prepared->places[at];
+    const char *trouble = place->broken[0] != '\0' ? place->broken : r->places[at].cuda_broken;
+    const js *fail = first_fail(doctor);
+    const js *remedy = js_at(js_get(fail, "remedy"), 0);
+    if (trouble == NULL && fail == NULL)
+        log_note("%s: CUDA works", name);
+    else if (doctor == NULL)
+        log_warning("%s: CUDA is broken: %s; doctor gave no answer there: %s", name,
+                    trouble != NULL ? trouble : "?", why->text);
+    else if (fail == NULL)
+        log_warning("%s: CUDA is broken: %s; doctor finds no cause", name, trouble);
+    else
+        log_warning("%s: %s%s%s%s%s", name, trouble != NULL ? trouble : "doctor finds a fault",
+                    "; doctor: ", js_get_string(fail, "title", "?"), remedy != NULL ? "; " : "",
+                    js_string(remedy, ""));
+}
+
+bool run_places_doctor(struct run_places *r, struct interrupt *interrupt, struct run_writer *writer,
+                       struct error *err) {
+    bool good = true;
+    for (size_t i = 0; r->broken && i < r->n && good; i++) {
+        struct error why = {0};
+        js *doctor = coordinator_doctor(r->places[i].target, interrupt, &why);
+        if (why.kind == ERROR_INTERRUPTED)
+            good = FAIL(err, ERROR_INTERRUPTED, "interrupted");
+        else
+            say_side(r, i, doctor, &why);
+        good = good && write_findings(doctor, r->places[i].target->name, writer, err);
+        js_free(doctor);
+    }
+    return good;
+}
+
+/* ---- printing ---- */
+
+void run_places_print(const struct run_places *r, FILE *out) {
+    for (size_t i = 0; i < r->n; i++) {
+        if (r->n > 1)
+            fprintf(out, "%s%s\n", i > 0 ? "\n" : "", r->places[i].target->name);
+        run_table_print(&r->tables[i], out);
+    }
+}
+
+static void print_series(const struct prepared_place *place, const struct node *node,
+                         const struct plan_series *s) {
+    const struct plan_item *item = &place->plan.items[s->item];
+    struct text words = {0};
+    char effect[32] = "needs 3 runs";
+    double least = plan_smallest_effect(&place->plan, s);
+    if (isfinite(least))
+        snprintf(effect, sizeof effect, "%.1f %%", 100 * least);
+    text_addf(&words, "%s %s%s%s ", item->bench->name, item->instance.metric->name,
+              s->row->statistic[0] != '\0' ? "." : "", s->row->statistic);
+    describe_item(item, node, &words);
+    printf("%-64.64s %-11s %8.2f %14s", text_string(&words), s->primary ? "primary" : "descriptive",
+           item->instance.seconds, s->primary ? effect : "-");
+    if (item->instance.cpu >= 0)
+        printf("  cpu %d", item->instance.cpu);
+    putchar('\n');
+    text_free(&words);
+}
+
+static void print_place(const struct prepared *p, size_t at) {
+    const struct prepared_place *place = &p->places[at];
+    const struct node *node = &p->places[place->same_machine ? 0 : at].node;
+    if (p->n_places > 1)
+        printf("%s%s\n", at > 0 ? "\n" : "", place->target.name);
+    printf("%-64s %-11s %8s %14s\n", "series", "class", "seconds", "least effect");
+    for (size_t i = 0; i < place->plan.n_series; i++)
+        print_series(place, node, &place->plan.series[i]);
+    for (size_t i = 0; i < place->plan.n_absences; i++)
+        printf("%-16s not here: %s\n", place->plan.absences[i].bench->name, place->plan.absences[i].reason);
+    for (size_t i = 0; i < place->plan.n_items && at > 0; i++)
+        if (place->plan.items[i].instance.skip != NULL)
+            printf("%-16s not here: %s\n", place->plan.items[i].bench->name,
+                   place->plan.items[i].instance.skip);
+}
+
+void run_places_print_plan(const struct prepared *p) {
+    const struct plan *plan = &p->places[0].plan;
+    double most = 0;
+    for (size_t i = 0; i < p->n_places; i++)
+        print_place(p, i);
+    for (int round = 0; round < plan->rounds; round++) {
+        double seconds = 0;
+        for (size_t i = 0; i < p->n_places; i++)
+            seconds +=
+                plan_round_seconds(&p->places[i].plan, round, p->worker_seconds, p->places[i].cuda.seconds);
+        most = fmax(most, seconds);
+    }
+    printf("\n%s: %s\n%d rounds of at most %.1f s, about %.0f s in all; %d primary series%s\n",
+           plan->profile->name, plan->profile->meaning, plan->rounds, most, prepared_seconds(p),
+           plan->n_primary, plan->left_out > 0 ? ", the rest left out" : "");
+    printf("Least effect: what 3 runs before and 1 after could show, by the default spread between runs (an "
+           "estimate).\n");
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bringing this very program into a place: a private file (made by mktemp: O_EXCL, 0600), filled by dd from
+ * our own executable, made executable, started, and removed by the program itself as its first act. Where no
+ * folder lets programs run, or there is no dd, a local container is entered by its first process's namespaces
+ * instead, which needs no file at all. */
+#include "base/clock.h"
+#include "base/mem.h"
+#include "target/parts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *const folders[] = {"/tmp", "/dev/shm", "/var/tmp", "/run"};
+enum { N_FOLDERS = sizeof folders / sizeof *folders };
+static const int64_t copy_limit_ns = 180 * NS_PER_S;
+
+void target_start_free(struct target_start *start) {
+    strings_free(&start->argv);
+    free(start->file);
+    *start = (struct target_start){0};
+}
+
+static bool needs_no_file(const struct target *t) {
+    return t->kind == TARGET_HOST || t->kind == TARGET_LIKE;
+}
+
+int target_ways(const struct target *target) {
+    if (needs_no_file(target))
+        return 1;
+    return N_FOLDERS + (target->init > 0 ? 1 : 0);
+}
+
+static void add_all(struct strings *list, const struct strings *more) {
+    for (size_t i = 0; more != NULL && i < more->count; i++)
+        strings_add(list, more->items[i]);
+}
+
+static void add_worker(const struct target *t, bool file, const struct strings *options,
+                       struct strings *argv) {
+    strings_add(argv, "worker");
+    if (file)
+        strings_add(argv, "--unlink");
+    /* lxc-attach leaves us the host's limits; the engines give a process those of the container. */
+    if (file && (t->kind == TARGET_LXC || t->kind == TARGET_PCT))
+        strings_add(argv, "--limits-of-init");
+    add_all(argv, options);
+}
+
+static bool run_there(const struct target *t, const char *const *words, int input, int64_t limit_ns,
+                      struct helper_result *out, struct error *err) {
+    struct strings argv = {0};
+    add_all(&argv, &t->prefix);
+    for (size_t i = 0; words[i] != NULL; i++)
+        strings_add(&argv, words[i]);
+    struct helper how = target_helper(t, &argv);
+    how.input = input;
+    how.limit_ns = limit_ns;
+    bool good = helper_must(&how, out, err);
+    strings_free(&argv);
+    return good;
+}
+
+/* What a place answers is not trusted: the name must be one that mktemp makes of our pattern. */
+static bool take_name(const struct helper_result *r, const char *pattern, struct target_start *out,
+                      struct error *err) {
+    char *made = mem_copy_string(text_string(&r->output));
+    char *name = text_trim(made);
+    size_t fixed = strcspn(pattern, "X");
+    bool sound = strlen(name) == strlen(pattern) && strncmp(name, pattern, fixed) == 0;
+    for (const char *c = sound ? name + fixed : ""; *c != '\0'; c++)
+        sound = sound && (strchr("0123456789", *c) != NULL || (*c >= 'a' && *c <= 'z') ||
+                          (*c >= 'A' && *c <= 'Z') || *c == '_');
+    if (sound)
+        out->file = mem_copy_string(name);
+    free(made);
+    return sound || FAIL(err, ERROR_DATA, "mktemp there did not answer with a name");
+}
+
+static bool make_file(const struct target *t, const char *folder, struct target_start *out,
+                      struct error *err) {
+    char *pattern = NULL;
+    struct helper_result r = {0};
+    struct text made = {0};
+    text_addf(&made, "%s/" TARGET_FILE_PREFIX "XXXXXXXXXX", folder);
+    pattern = text_take(&made);
+    bool good = run_there(t, (const char *const[]){"mktemp", pattern, NULL}, -1, 60 * NS_PER_S, &r, err) &&
+                take_name(&r, pattern, out, err);
+    helper_result_free(&r);
+    free(pattern);
+    if (!good || t->undo == NULL)
+        return good;
+    struct strings rm = {0};
+    add_all(&rm, &t->prefix);
+    strings_add(&rm, "rm");
+    strings_add(&rm, "-f");
+    strings_add(&rm, out->file);
+    out->undo_id = undo_add(t->undo, &rm, &t->environment, err);
+    strings_free(&rm);
+    return out->undo_id != 0;
+}
+
+static bool fill_file(const struct target *t, const char *file, struct error *err) {
+    struct helper_result r = {0};
+    struct text of = {0};
+    int self = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    if (self < 0)
+        return FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot read this program: %s", strerror(errno));
+    text_addf(&of, "of=%s", file);
+    bool good = run_there(t, (const char *const[]){"dd", text_string(&of), "bs=65536", NULL}, self,
+                          copy_limit_ns, &r, err);
+    close(self);
+    helper_result_free(&r);
+    text_free(&of);
+    if (!good)
+        return RELAY(err);
+    good = run_there(t, (const char *const[]){"chmod", "0700", file, NULL}, -1, 60 * NS_PER_S, &r, err);
+    helper_result_free(&r);
+    return good || RELAY(err);
+}
+
+/* Without a file: our own program, handed over as an open descriptor. */
+static void enter(const struct target *t, const struct strings *options, struct strings *argv) {
+    strings_add(argv, "/proc/self/exe");
+    strings_add(argv, "enter");
+    strings_addf(argv, "%ld", (long)t->init);
+    strings_add(argv, "--");
+    add_worker(t, false, options, argv);
+}
+
+bool target_bring(const struct target *target, int way, const struct strings *options,
+                  struct target_start *out, struct error *err) {
+    *out = (struct target_start){0};
+    if (target->kind == TARGET_HOST)
+        /* The very file that runs, also when a newer build has replaced it on disk meanwhile. */
+        strings_add(&out->argv, "/proc/self/exe");
+    else if (target->kind == TARGET_LIKE)
+        add_all(&out->argv, &target->prefix);
+    if (needs_no_file(target)) {
+        add_worker(target, false, options, &out->argv);
+        return true;
+    }
+    if (way >= N_FOLDERS) {
+        enter(target, options, &out->argv);
+        return true;
+    }
+    if (!make_file(target, folders[way], out, err) || !fill_file(target, out->file, err)) {
+        /* The removal stays on the list: what is half there goes at the end. */
+        target_start_free(out);
+        return error_context(err, "bringing the program in");
+    }
+    add_all(&out->argv, &target->prefix);
+    strings_add(&out->argv, out->file);
+    add_worker(target, true, options, &out->argv);
+    return true;
+}

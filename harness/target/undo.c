@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "target/undo.h"
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "target/helper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { MAX_LIST = 1 << 20 };
+static const int64_t command_limit_ns = 30 * NS_PER_S;
+static const int64_t all_limit_ns = 90 * NS_PER_S;
+
+bool undo_open(struct undo *undo, struct error *err) {
+    int ends[2];
+    *undo = (struct undo){.to = -1};
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot make a pipe: %s", strerror(errno));
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, ends[0], STDIN_FILENO);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID); /* what ends our group leaves it alone */
+    char *argv[] = {"/proc/self/exe", "undo", NULL};
+    int failed = posix_spawn(&undo->pid, argv[0], &actions, &attributes, argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+    close(ends[0]);
+    undo->to = ends[1];
+    if (failed == 0)
+        return true;
+    close(ends[1]);
+    *undo = (struct undo){.to = -1};
+    return FAIL_NATIVE(err, ERROR_SYSTEM, failed, "cannot start the process that tidies up: %s",
+                       strerror(failed));
+}
+
+static js *array_of(const struct strings *list) {
+    js *array = js_new_array();
+    for (size_t i = 0; list != NULL && i < list->count; i++)
+        js_append_string(array, list->items[i]);
+    return array;
+}
+
+static bool send_line(struct undo *undo, js *line, struct error *err) {
+    char *made = js_text(line);
+    struct text t = {0};
+    text_add(&t, made);
+    text_add(&t, "\n");
+    bool good = undo->to >= 0 && fd_write_all(undo->to, t.data, t.length, err);
+    if (!good && err->kind == ERROR_NONE)
+        FAIL(err, ERROR_SYSTEM, "the process that tidies up is gone");
+    text_free(&t);
+    free(made);
+    js_free(line);
+    return good;
+}
+
+long undo_add(struct undo *undo, const struct strings *argv, const struct strings *environment,
+              struct error *err) {
+    js *line = js_new_object();
+    js_set_int(line, "id", undo->last_id + 1);
+    js_set(line, "argv", array_of(argv));
+    js_set(line, "env", array_of(environment));
+    if (!send_line(undo, line, err)) {
+        RELAY(err);
+        return 0;
+    }
+    return ++undo->last_id;
+}
+
+void undo_forget(struct undo *undo, long id) {
+    struct error ignored = {0};
+    if (id == 0 || undo == NULL)
+        return;
+    js *line = js_new_object();
+    js_set_int(line, "forget", id);
+    send_line(undo, line, &ignored);
+}
+
+void undo_close(struct undo *undo) {
+    struct clock clock = clock_real();
+    int64_t end = clock_now(&clock) + all_limit_ns;
+    if (undo->pid == 0)
+        return;
+    close(undo->to);
+    while (waitpid(undo->pid, NULL, WNOHANG) == 0 && clock_now(&clock) < end)
+        clock_sleep(&clock, 2 * NS_PER_MS);
+    *undo = (struct undo){.to = -1};
+}
+
+/* ---- the process ---- */
+
+static void read_list(js *list) {
+    struct text all = {0};
+    char chunk[4096];
+    ssize_t n;
+    while ((n = read(STDIN_FILENO, chunk, sizeof chunk)) != 0) {
+        if (n < 0 && errno != EINTR)
+            break;
+        if (n > 0 && all.length < MAX_LIST)
+            text_add_bytes(&all, chunk, (size_t)n);
+    }
+    struct strings lines = {0};
+    strings_split(&lines, text_string(&all), '\n');
+    for (size_t i = 0; i < lines.count; i++) {
+        struct error ignored = {0};
+        js *line = js_parse(lines.items[i], strlen(lines.items[i]), &ignored);
+        if (js_get(line, "forget") != NULL) {
+            for (size_t k = 0; k < js_length(list); k++)
+                if (js_get_int(js_at(list, k), "id", -1) == js_get_int(line, "forget", -2))
+                    js_set_bool(js_at(list, k), "forgotten", true);
+            js_free(line);
+        } else if (line != NULL) {
+            js_append(list, line);
+        }
+    }
+    strings_free(&lines);
+    text_free(&all);
+}
+
+static void take_strings(const js *array, struct strings *out) {
+    for (size_t i = 0; i < js_length(array); i++)
+        strings_add(out, js_string(js_at(array, i), ""));
+}
+
+static void do_one(const js *entry) {
+    struct strings argv = {0};
+    struct strings env = {0};
+    struct helper_result result = {0};
+    struct error err = {0};
+    take_strings(js_get(entry, "argv"), &argv);
+    take_strings(js_get(entry, "env"), &env);
+    struct helper how = {.argv = &argv, .environment = &env, .input = -1, .interrupt_fd = -1};
+    how.limit_ns = command_limit_ns;
+    if (argv.count > 0 && !helper_must(&how, &result, &err)) {
+        error_context(&err, "tidying up");
+        log_error(&err);
+    }
+    helper_result_free(&result);
+    strings_free(&argv);
+    strings_free(&env);
+}
+
+int undo_main(void) {
+    static const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
+    for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
+        signal(ignored[i], SIG_IGN);
+    js *list = js_new_array();
+    read_list(list);
+    for (size_t i = js_length(list); i-- > 0;)
+        if (!js_get_bool(js_at(list, i), "forgotten", false))
+            do_one(js_at(list, i));
+    js_free(list);
+    return 0;
+}
