@@ -110,7 +110,7 @@ static void ask_cuda(void *argument, int fd) {
     int64_t start = clock_now(&clock);
     int code = init(0);
     js_set_int(answer, "code", code);
-    js_set_number(answer, "ms", (double)((clock_now(&clock) - start) / NS_PER_US) / 1e3);
+    js_set_number(answer, "ms", (double)(clock_now(&clock) - start) / 1e6);
     if (code == 0 && count != NULL && count(&value) == 0)
         js_set_int(out, "cuda_devices", value);
     if (version != NULL && version(&value) == 0)

@@ -95,7 +95,7 @@ static void ask_statfs(void *argument, size_t index, struct text *answer) {
     struct statvfs fs;
     (void)argument;
     if (statvfs(mounts[index], &fs) == 0)
-        text_addf(answer, "%lld", (long long)(fs.f_blocks * fs.f_frsize));
+        text_addf(answer, "%llu", (unsigned long long)fs.f_blocks * fs.f_frsize);
 }
 
 static js *statfs_json(void) {
