@@ -1,7 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuInit itself: what it answered, when nothing before explains it. Last of the area, since every other
- * family is a cause of this one. */
+/* cuInit itself: what it answered, and what that means where nothing before explains it. After every family
+ * that is a cause of this one. */
+#include "doctor/cuda_codes.h"
 #include "doctor/doctor.h"
+
+#include <string.h>
+
+static struct finding *say_code(int code, struct findings *out) {
+    const struct cuda_code *known = cuda_code_find(code);
+    struct finding *finding =
+        finding_add(out, "cuda.init", SEVERITY_FAIL, "cuInit answers %d (%s)", code, known->name);
+    finding_evidence(finding, "cuInit", "%d", code);
+    finding_cause(finding, "%s", known->meaning);
+    return finding;
+}
+
+static struct finding *say_end(const struct scene *scene, enum probe_state state, struct findings *out) {
+    int signal = (int)js_get_int(js_get(scene->probes, "cuInit"), "signal", 0);
+    bool late = state == PROBE_TIMEOUT;
+    struct finding *finding = finding_add(out, "cuda.init", SEVERITY_FAIL, "%s",
+                                          late ? "cuInit does not return" : "cuInit crashes the process");
+    if (late) {
+        finding_evidence(finding, "cuInit", "no answer in time");
+        finding_cause(
+            finding,
+            "the driver waits for a GPU that does not answer, or another process holds a lock of it");
+    } else {
+        finding_evidence(finding, "cuInit", "killed by signal %d%s%s", signal,
+                         signal > 0 && signal < 65 ? ", " : "",
+                         signal > 0 && signal < 65 ? strsignal(signal) : "");
+        finding_cause(
+            finding, "the driver library crashed as it started: a damaged installation, a library put before "
+                     "it, or a filter of system calls (SIGSYS)");
+    }
+    return finding;
+}
 
 static void check_init(const struct scene *scene, struct findings *out) {
     int code = -1;
@@ -10,18 +43,22 @@ static void check_init(const struct scene *scene, struct findings *out) {
         return;
     const struct finding *cause = findings_cuda_cause(out);
     const char *id = cause == NULL ? NULL : cause->rule->id;
-    struct finding *finding =
-        state == PROBE_TIMEOUT ? finding_add(out, "cuda.init", SEVERITY_FAIL, "cuInit does not return")
-        : state == PROBE_DIED  ? finding_add(out, "cuda.init", SEVERITY_FAIL, "cuInit crashes the process")
-                               : finding_add(out, "cuda.init", SEVERITY_FAIL, "cuInit answers %d", code);
-    if (id != NULL)
+    struct finding *finding = state == PROBE_ANSWERED ? say_code(code, out) : say_end(scene, state, out);
+    if (id != NULL) {
         finding_follows(finding, id);
-    finding_evidence(finding, "cuInit", "%s",
-                     state == PROBE_TIMEOUT ? "no answer in time"
-                     : state == PROBE_DIED  ? "killed by a signal"
-                                            : "an error");
-    finding_remedy(finding, "%s",
-                   id != NULL ? "mend the finding that it follows from" : "gpuvet doctor --capture DIR");
+        finding_remedy(finding, "mend the finding that it follows from");
+        return;
+    }
+    if (state == PROBE_ANSWERED)
+        finding_remedy(finding, "look at: %s", cuda_code_find(code)->look);
+    else if (state == PROBE_TIMEOUT)
+        finding_remedy(
+            finding,
+            "look at: dmesg | grep -E 'NVRM|Xid'; nvidia-smi; processes in state D (ps -eo pid,stat,comm)");
+    else
+        finding_remedy(
+            finding, "look at: dmesg (segfault at …, audit); LD_PRELOAD; reinstall the driver's user space");
+    finding_remedy(finding, "keep what doctor saw: gpuvet doctor --capture DIR");
 }
 
 static const struct rule rules[] = {
@@ -31,9 +68,10 @@ static const struct rule rules[] = {
         .severity = SEVERITY_FAIL,
         .title = "cuInit fails",
         .needs = "probes.json: cuInit",
-        .cause = "the driver library could not start CUDA; no other rule knows why",
-        .remedy = "keep a capture, and look at the kernel log of this boot",
-        .source = "CUDA driver API, CUresult",
+        .cause =
+            "the driver library could not start CUDA; where no other rule knows why, what the code means by itself",
+        .remedy = "what the code leads to; a capture, and the kernel log of this boot",
+        .source = "measured codes of injected faults; CUDA driver API, CUresult",
         .check = check_init,
     },
     {0},

@@ -49,9 +49,13 @@ const char *versions_library(const struct scene *scene, const char *name) {
     return found == NULL ? NULL : found->path.value;
 }
 
+/* The link-time library and an empty file have no version, whatever their names say. */
 const char *versions_of_library(const struct scene *scene, const char *name) {
     const struct library_facts *found = library(scene, name);
-    return found != NULL && driver_is_version(found->version.value) ? found->version.value : NULL;
+    if (found == NULL || found->path.value == NULL || strstr(found->path.value, "/stubs/") != NULL ||
+        file_list_size(scene->source, &scene->driver.files, found->path.value) == 0)
+        return NULL;
+    return driver_is_version(found->version.value) ? found->version.value : NULL;
 }
 
 bool versions_libraries_known(const struct scene *scene) {

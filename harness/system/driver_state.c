@@ -16,10 +16,11 @@ enum { MAX_MODULES = 512, MAX_LINES = 4096, MAX_DEPENDENCIES = 8 << 20 };
 /* ---- small questions ---- */
 
 bool driver_is_version(const char *text) {
-    if (text == NULL || strlen(text) > 40 || !isdigit((unsigned char)text[0]))
+    if (text == NULL || strlen(text) > 40)
         return false;
-    const char *dot = strchr(text, '.');
-    return dot != NULL && isdigit((unsigned char)dot[1]) && text[strspn(text, "0123456789.")] == '\0';
+    size_t branch = strspn(text, "0123456789");
+    return branch >= 3 && text[branch] == '.' && isdigit((unsigned char)text[branch + 1]) &&
+           text[strspn(text, "0123456789.")] == '\0';
 }
 
 int driver_release_compare(const char *a, const char *b) {

@@ -54,7 +54,7 @@ const struct modprobe_line *driver_state_line(const struct driver_state *state, 
                                               const char *module);
 /* "6.14.4-arch1-2" against "6.12.1-arch1-1": as numbers where both have digits. */
 int driver_release_compare(const char *a, const char *b);
-/* "580.159.04": digits and dots, with a dot inside. */
+/* "580.159.04": the branch, a dot, more digits and dots; "1.0.0" is none. */
 bool driver_is_version(const char *text);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "system/files_table.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -12,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MAX_FILES = 200000, MAX_LIVE = 20000, N_COLUMNS = 8 };
+enum { MAX_LIVE = 20000 };
 
 static struct listed_file *add(struct file_list *list, const char *path) {
     static const char *const merged[] = {"/usr/lib/modules/", "/usr/lib/firmware/"};
@@ -33,52 +34,14 @@ static int by_path(const void *a, const void *b) {
 
 /* ---- of a capture ---- */
 
-/* \t \n \\ of the tables, in place. */
-static void unescape(char *s) {
-    char *to = s;
-    for (; *s != '\0'; s++) {
-        if (s[0] == '\\' && (s[1] == 't' || s[1] == 'n' || s[1] == '\\')) {
-            s++;
-            *to++ = (char)(*s == 't' ? '\t' : *s == 'n' ? '\n' : '\\');
-        } else {
-            *to++ = *s;
-        }
-    }
-    *to = '\0';
-}
-
-static int64_t number(const char *s) {
-    int64_t value = 0;
-    return text_to_int(s, &value) && value >= 0 ? value : -1;
-}
-
-/* path, type, mode, uid, gid, size, mtime, link target; trailing columns may be missing. */
-static void take_line(struct file_list *list, char *line) {
-    char *cell[N_COLUMNS] = {NULL};
-    char *rest = line;
-    for (int i = 0; i < N_COLUMNS && rest != NULL; i++)
-        cell[i] = strsep(&rest, "\t");
-    if (cell[0][0] != '/')
-        return;
-    unescape(cell[0]);
-    struct listed_file *file = add(list, cell[0]);
-    if (cell[1] != NULL && cell[1][0] != '\0' && cell[1][1] == '\0')
-        file->type = cell[1][0];
-    file->size = cell[5] != NULL ? number(cell[5]) : -1;
-    file->mtime = cell[6] != NULL ? number(cell[6]) : -1;
-    if (cell[7] != NULL && cell[7][0] != '\0') {
-        unescape(cell[7]);
-        file->link = mem_copy_string(cell[7]);
-    }
-}
-
-static void read_table(const char *table, struct file_list *out) {
-    while (*table != '\0' && out->count < MAX_FILES) {
-        size_t length = strcspn(table, "\n");
-        char *line = mem_copy_bytes(table, length);
-        take_line(out, line);
-        free(line);
-        table += length + (table[length] == '\n');
+static void take_table(const struct files_table *table, struct file_list *out) {
+    for (size_t i = 0; i < table->count; i++) {
+        const struct file_entry *entry = &table->items[i];
+        struct listed_file *file = add(out, entry->path);
+        file->type = entry->type;
+        file->size = entry->size;
+        file->mtime = entry->mtime;
+        file->link = entry->target == NULL || entry->target[0] == 0 ? NULL : mem_copy_string(entry->target);
     }
 }
 
@@ -180,11 +143,11 @@ static void drop_doubles(struct file_list *list) {
 }
 
 void file_list_read(const struct source *source, struct file_list *out) {
-    *out = (struct file_list){.known = source->live || source->files_table != NULL};
+    *out = (struct file_list){.known = source->live || source->files != NULL};
     if (source->live)
         read_live(out);
-    else if (source->files_table != NULL)
-        read_table(source->files_table, out);
+    else if (source->files != NULL)
+        take_table(source->files, out);
     if (out->count > 1)
         qsort(out->items, out->count, sizeof *out->items, by_path);
     drop_doubles(out);

@@ -25,7 +25,7 @@ struct file_list {
     bool known; /* false: nobody looked, so that absence means nothing */
 };
 
-/* Never fails: what cannot be listed is not in it. At most 200,000 lines. */
+/* Never fails: what cannot be listed is not in it. */
 void file_list_read(const struct source *source, struct file_list *out);
 void file_list_free(struct file_list *list);
 const struct listed_file *file_list_find(const struct file_list *list, const char *path);
