@@ -10,9 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FEW_OPERATIONS = 1, NVLINK_OPERATIONS = 8, MAX_OPERATIONS = 128, FEW_SAMPLES = 2, SAMPLES = 3 };
+enum {
+    FEW_OPERATIONS = 1,
+    NVLINK_OPERATIONS = 8,
+    JUDGED_NVLINK_OPERATIONS = 4,
+    MAX_OPERATIONS = 128,
+    JUDGED_SAMPLES = 1,
+    SAMPLES = 2
+};
 static const double assumed_gbps = 25;      /* where the limit is not known */
-static const double set_up_seconds = 0.012; /* gate, events, filling and checking */
+static const double set_up_seconds = 0.008; /* gate, events, filling and checking */
 
 /* ---- pairs ---- */
 
@@ -141,7 +148,10 @@ double p2p_seconds(double copies, double bytes, double gbps) {
 
 void p2p_set_copies(struct instance *instance, const struct p2p_path *path, bool read, const char *engine,
                     int64_t bytes) {
-    int operations = p2p_is_nvlink(path) ? NVLINK_OPERATIONS : FEW_OPERATIONS;
+    bool judged = instance->level == LEVEL_PRIMARY;
+    int operations = !p2p_is_nvlink(path) ? FEW_OPERATIONS
+                     : judged             ? JUDGED_NVLINK_OPERATIONS
+                                          : NVLINK_OPERATIONS;
     int64_t fit = PEER_LARGE / bytes * operations;
     js_set_string(instance->params, "access", read ? "read" : "write");
     js_set_int(instance->params, "bytes", bytes);
@@ -149,7 +159,7 @@ void p2p_set_copies(struct instance *instance, const struct p2p_path *path, bool
     js_set_string(instance->params, "peer", "on");
     js_set_string(instance->params, "cache", "cold");
     instance->operations = fit > MAX_OPERATIONS ? MAX_OPERATIONS : fit < 1 ? 1 : (int)fit;
-    instance->samples = instance->level == LEVEL_PRIMARY ? FEW_SAMPLES : SAMPLES;
+    instance->samples = judged ? JUDGED_SAMPLES : SAMPLES;
     double warm = 3.0 * (instance->operations > 4 ? instance->operations / 4 : 1);
     double part = bytes < PEER_WARM ? (double)bytes : (double)PEER_WARM;
     instance->seconds =

@@ -44,8 +44,9 @@ bool p2p_skip_all(const struct p2p_party *party, int gpus, const struct p2p_path
                   const struct metric *metric, struct instance_list *out);
 
 /* Parameters access, bytes, engine, peer=on, cache=cold; samples and operations so that a figure is as good
- * as it can be for its time: large copies through PCIe take 10 ms and repeat to a part in a thousand, through
- * NVLink 1.3 ms. `factor`: copies that go the same way at once. */
+ * as it can be for its time. A large copy through PCIe takes 10 ms, several through NVLink as long, and both
+ * repeat to a part in a thousand: judged series of 56 pairs have one sample a round, and the rounds tell the
+ * rest. */
 void p2p_set_copies(struct instance *instance, const struct p2p_path *path, bool read, const char *engine,
                     int64_t bytes);
 /* Estimated seconds of an item that copies `copies` times `bytes` through `gbps` (NAN: unknown). */
@@ -71,7 +72,7 @@ struct p2p_lane {
 };
 int p2p_lanes_plan(const struct case_context *context, struct p2p_lane *out, int room);
 
-/* Whether writes that went together broke down: less than half of what one of them carries alone, which no
+/* Whether copies that went together broke down: clearly less than what one of them carries alone, which no
  * shared link explains (it would be filled). */
 bool p2p_collapsed(double total, const double *isolated, int n);
 

@@ -41,7 +41,7 @@ static void instances(const struct node *node, struct instance_list *out) {
         free(instance->skip); /* that the driver offers none is the first rung's verdict */
         instance->skip = NULL;
         instance->samples = 1;
-        instance->seconds = 0.02;
+        instance->seconds = 0.012;
     }
     if (party.n < 2)
         p2p_skip_all(&party, 2, paths, n, &metrics[0], out);

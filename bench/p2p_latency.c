@@ -15,7 +15,7 @@
 #include <string.h>
 
 /* nvbandwidth's device_to_device_latency_sm: a buffer of 2 MiB, a stride of 128 bytes, plain loads. */
-enum { CHASE_BYTES = 2 << 20, CHASE_STRIDE = 128, CHASE_HOPS = 64, CHASE_SAMPLES = 3 };
+enum { CHASE_BYTES = 2 << 20, CHASE_STRIDE = 128, CHASE_HOPS = 32, CHASE_SAMPLES = 3 };
 enum { EXCHANGES = 200, WARM_EXCHANGES = 50, FLAG_SAMPLES = 5 };
 static const uint64_t exchange_limit_ns = 2000000000;
 
@@ -37,7 +37,7 @@ static void add_flag(const struct p2p_party *party, const struct p2p_path *path,
     struct instance *flag = p2p_instance(party, path, &metrics[0], LEVEL_PRIMARY, false, out);
     js_set_int(flag->params, "exchanges", EXCHANGES);
     flag->samples = FLAG_SAMPLES;
-    flag->seconds = 0.012;
+    flag->seconds = 0.007;
 }
 
 static void add_chase(const struct p2p_party *party, const struct p2p_path *path, const char *loads,
@@ -48,7 +48,7 @@ static void add_chase(const struct p2p_party *party, const struct p2p_path *path
     js_set_int(chase->params, "hops", CHASE_HOPS);
     js_set_string(chase->params, "loads", loads);
     chase->samples = CHASE_SAMPLES;
-    chase->seconds = p2p_is_nvlink(path) ? 0.04 : 0.09; /* four sweeps of about 10,000 reads */
+    chase->seconds = p2p_is_nvlink(path) ? 0.02 : 0.05; /* four sweeps of about 5,000 reads */
 }
 
 static void instances(const struct node *node, struct instance_list *out) {
