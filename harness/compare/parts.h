@@ -14,12 +14,6 @@ struct side {
 /* The run of a side that started last. */
 const struct run *side_newest(const struct side *side);
 
-/* "copy.h2d bandwidth GPU 0 local 512 MiB pinned"; `gpus` (may be NULL) is a header's list, for the indices.
- * Release with free. */
-char *series_label(const char *key, const js *gpus);
-/* The UUIDs that a key's where names. */
-void key_gpus(const char *key, struct strings *uuids);
-
 /* Fills worse, differences, not_visible and what else the environment tells. */
 void compare_environment(const struct side *before, const struct side *after, struct comparison *out);
 /* What the records say of the GPUs: links under load, PCIe errors. */

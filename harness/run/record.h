@@ -36,6 +36,12 @@ void key_parts_free(struct key_parts *parts);
 /* Undoes the %XX of one name or value. Release with free. */
 char *key_unescape(const char *s);
 
+/* "copy.h2d bandwidth GPU 0 local 512 MiB pinned"; `gpus` (may be NULL) is a header's list, for the indices.
+ * Release with free. */
+char *series_label(const char *key, const js *gpus);
+/* The UUIDs that a key's where names. */
+void key_gpus(const char *key, struct strings *uuids);
+
 /* Whether a pattern selects a key: one without / and @ is matched with the case name, any other with the
  * whole key ('*' and '?' and [ ]). */
 bool series_selected(const char *pattern, const char *key);
@@ -136,6 +142,10 @@ enum {
  * of one series and round the later counts, with a note. */
 bool run_read(const char *path, struct run *out, struct error *err);
 void run_free(struct run *run);
+/* Hands every record of a run file, in its order, to `see`: for what struct run leaves out. The file is checked
+ * as run_read does; `key` is the record's, without a statistic's suffix. */
+bool run_visit(const char *path, void (*see)(void *state, const char *key, const js *record), void *state,
+               struct error *err);
 /* NULL: the run has no such series. */
 const struct series *run_find(const struct run *run, const char *key);
 /* NULL: no record says anything of it. */

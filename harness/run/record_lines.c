@@ -358,6 +358,8 @@ static bool take_record(struct run_lines *lines, js *line, struct error *err) {
     if (base != NULL) {
         spread_record(lines, base, &r);
         run_gpus_take(run, line);
+        if (lines->see != NULL)
+            lines->see(lines->see_state, base, line);
     }
     if (run->last_started != NULL && js_get_int(line, "id", -1) == lines->started_id) {
         free(run->last_started);

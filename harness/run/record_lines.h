@@ -15,6 +15,8 @@ struct run_lines {
     size_t *by_base;             /* indices of series, sorted by their base key */
     int64_t started_id;          /* of run->last_started */
     size_t repeated, undeclared; /* records, for notes */
+    void (*see)(void *state, const char *key, const js *record); /* NULL: nobody looks on */
+    void *see_state;
 };
 
 bool run_lines_take(struct run_lines *lines, const char *line, size_t length, struct error *err);

@@ -102,12 +102,13 @@ static gzFile open_run(const char *path, struct error *err) {
     return file;
 }
 
-bool run_read(const char *path, struct run *out, struct error *err) {
+static bool read_and_show(const char *path, void (*see)(void *, const char *, const js *), void *state,
+                          struct run *out, struct error *err) {
     *out = (struct run){.path = mem_copy_string(path), .findings = js_new_array()};
     gzFile file = open_run(path, err);
     bool good = file != NULL;
     if (good) {
-        struct run_lines lines = {.run = out};
+        struct run_lines lines = {.run = out, .see = see, .see_state = state};
         good = read_lines(file, &lines, err);
         gzclose(file);
         run_lines_finish(&lines);
@@ -115,6 +116,19 @@ bool run_read(const char *path, struct run *out, struct error *err) {
     if (!good)
         run_free(out);
     return good;
+}
+
+bool run_read(const char *path, struct run *out, struct error *err) {
+    return read_and_show(path, NULL, NULL, out, err);
+}
+
+bool run_visit(const char *path, void (*see)(void *state, const char *key, const js *record), void *state,
+               struct error *err) {
+    struct run run;
+    if (!read_and_show(path, see, state, &run, err))
+        return RELAY(err);
+    run_free(&run);
+    return true;
 }
 
 static void free_series(struct series *s) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Series keys in short, for people. */
 #include "base/mem.h"
-#include "compare/parts.h"
+#include "run/record.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
