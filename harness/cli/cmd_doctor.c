@@ -2,8 +2,10 @@
 /* gpuvet doctor: why CUDA does not work here, and the line to change. */
 #include "base/log.h"
 #include "cli/commands.h"
+#include "cli/doctor_after.h"
 #include "cli/doctor_baseline.h"
 #include "cli/doctor_capture.h"
+#include "cli/doctor_fix.h"
 #include "cli/doctor_guard.h"
 #include "cli/doctor_live.h"
 #include "doctor/doctor.h"
@@ -16,7 +18,8 @@
 
 struct doctor_values {
     const char *from, *baseline, *results, *capture;
-    const char *explain;
+    const char *explain, *fix, *motd, *state;
+    bool apply, after_upgrade;
     bool list, markdown;
     bool json, verbose, strict;
 };
@@ -56,6 +59,31 @@ static const struct option_row options[] = {
      .metavar = "ID",
      .offset = offsetof(struct doctor_values, explain),
      .help = "what one rule looks for, why it matters, what to do"},
+    {.name = "fix",
+     .type = OPTION_STRING,
+     .metavar = "WHAT",
+     .offset = offsetof(struct doctor_values, fix),
+     .help = "show the change that mends lxc:NAME, udev, or the command that mends cdi"},
+    {.name = "apply",
+     .type = OPTION_FLAG,
+     .offset = offsetof(struct doctor_values, apply),
+     .help = "with --fix lxc:NAME: make the change; the old file is kept in /var/lib/gpuvet/backup"},
+    {.name = "after-upgrade",
+     .type = OPTION_FLAG,
+     .offset = offsetof(struct doctor_values, after_upgrade),
+     .help = "at boot: judge only if kernel, driver or numbers are not the baseline's, and tell it"},
+    {.name = "motd",
+     .type = OPTION_STRING,
+     .metavar = "FILE",
+     .offset = offsetof(struct doctor_values, motd),
+     .help = "with --after-upgrade: where logins see the verdict; - for nowhere",
+     .fallback = "/run/motd.d/gpuvet"},
+    {.name = "state",
+     .type = OPTION_STRING,
+     .metavar = "FILE",
+     .offset = offsetof(struct doctor_values, state),
+     .help = "with --after-upgrade: what was seen last",
+     .fallback = "/var/lib/gpuvet/last-seen.json"},
     {.name = "json",
      .type = OPTION_FLAG,
      .offset = offsetof(struct doctor_values, json),
@@ -144,9 +172,45 @@ static int judge(void *argument) {
     return status;
 }
 
+static int misused(const char *line) {
+    struct error err = {0};
+    FAIL(&err, ERROR_USAGE, "%s; see gpuvet doctor --help", line);
+    log_error(&err);
+    return 2;
+}
+
+static int after(void *argument) {
+    return doctor_after(argument);
+}
+
+static int fix_or_after(const struct doctor_values *v) {
+    struct doctor_view_options view = {.from = v->from, .baseline = v->baseline, .results = v->results};
+    if (v->fix != NULL && v->after_upgrade)
+        return misused("--fix and --after-upgrade are two things");
+    if (v->capture != NULL)
+        return misused("--capture goes with a plain gpuvet doctor");
+    if (v->fix != NULL)
+        return doctor_fix(
+            &(struct doctor_fix_options){.what = v->fix, .view = view, .apply = v->apply, .json = v->json});
+    struct doctor_after_options options = {.view = view, .motd = v->motd, .state = v->state};
+    if (v->from != NULL)
+        return after(&options);
+    js *dead = dead_mounts();
+    options.view.dead = dead;
+    int status = doctor_guarded(after, &options, dead, true);
+    js_free(dead);
+    return status;
+}
+
 static int run(void *values, const struct strings *arguments) {
     (void)arguments;
     const struct doctor_values *v = values;
+    if (v->apply && v->fix == NULL)
+        return misused("--apply goes with --fix lxc:NAME");
+    if ((v->motd != NULL || v->state != NULL) && !v->after_upgrade)
+        return misused("--motd and --state go with --after-upgrade");
+    if (v->fix != NULL || v->after_upgrade)
+        return fix_or_after(v);
     if (v->explain != NULL)
         return explain(v->explain);
     if (v->list) {
@@ -175,9 +239,12 @@ const struct command command_doctor = {
         "  gpuvet doctor --capture DIR\n"
         "  gpuvet doctor --from CAPTURE\n"
         "  gpuvet doctor --explain uvm.major-stale\n"
+        "  gpuvet doctor --fix lxc:129             shows the change; with --apply makes it\n"
+        "  gpuvet doctor --after-upgrade           at boot, by scripts/ci/gpuvet-after-upgrade.service\n"
         "\n"
         "Works without CUDA, without a GPU, as any user, on a host and inside a container.\n"
-        "Exit status: 0 no fail; 1 a fail (with --strict a warning too); 2 usage, or nothing could be read.\n",
+        "Exit status: 0 no fail; 1 a fail (with --strict a warning too); 2 usage, or nothing could be read.\n"
+        "With --fix: 0 nothing is to be done, or it was done; 1 something is to be changed; 2 refused.\n",
     .options = options,
     .values_size = sizeof(struct doctor_values),
     .run = run,
