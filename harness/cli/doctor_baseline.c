@@ -22,6 +22,11 @@ static bool capture_environment(const char *dir, js **out, struct error *err) {
         js *moving = js_new_object();
         *out = js_new_object();
         facts_environment(facts, *out, moving);
+        struct gpu_list gpus = {0};
+        gpu_list_from_json(js_get(source.probes, "gpus"), &gpus);
+        gpu_list_set_pairs(&gpus, js_get(source.probes, "p2p"), js_get(source.probes, "nvlink"));
+        gpu_list_environment(&gpus, *out, moving);
+        gpu_list_free(&gpus);
         js_free(moving);
     }
     facts_free(facts);
