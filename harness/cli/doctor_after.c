@@ -60,16 +60,21 @@ js *doctor_after_before(void) {
     return out;
 }
 
-static js *watched_now(const struct facts *facts) {
-    js *stable = js_new_object();
-    js *moving = js_new_object();
+static js *watched_of(const js *environment) {
     js *out = js_new_object();
-    facts_environment(facts, stable, moving);
     for (int i = 0; i < N_WATCHED; i++) {
-        const js *value = js_get(stable, watched[i].key);
+        const js *value = js_get(environment, watched[i].key);
         if (value != NULL)
             js_set(out, watched[i].key, js_copy(value));
     }
+    return out;
+}
+
+static js *watched_now(const struct facts *facts) {
+    js *stable = js_new_object();
+    js *moving = js_new_object();
+    facts_environment(facts, stable, moving);
+    js *out = watched_of(stable);
     js_free(stable);
     js_free(moving);
     return out;
@@ -205,7 +210,10 @@ static bool put_state(const struct after *a, const char *verdict, struct error *
     struct clock clock = clock_real();
     char when[CLOCK_STAMP_SIZE];
     const js *seen = js_get(a->last, "environment");
+    js *baseline = watched_of(a->view.before);
     const js *before = js_is_object(seen) && !js_equal(seen, a->now) ? seen : js_get(a->last, "before");
+    if (before == NULL && js_length(baseline) > 0 && !js_equal(baseline, a->now))
+        before = baseline;
     js *out = js_new_object();
     clock_stamp(clock_wall(&clock), when);
     js_set_string(out, "schema", "gpuvet.last-seen/1");
@@ -218,6 +226,7 @@ static bool put_state(const struct after *a, const char *verdict, struct error *
     bool good = a->state == NULL || put_file(a->state, text, strlen(text), err);
     free(text);
     js_free(out);
+    js_free(baseline);
     return good || RELAY(err);
 }
 

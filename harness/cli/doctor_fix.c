@@ -297,7 +297,7 @@ static int nothing(const struct fix *f) {
         printf("Container %s: what is wrong cannot be mended without a guess.\n", name);
     else
         printf("Container %s: its configuration lets CUDA's devices in: nothing is to be done.\n", name);
-    return f->plan.enough ? 0 : 1;
+    return f->plan.enough || !f->plan.wants_gpu ? 0 : 1;
 }
 
 static int fix_container(struct fix *f, struct error *err) {
@@ -317,7 +317,7 @@ static int fix_container(struct fix *f, struct error *err) {
     }
     if (f->applied)
         return findings_worst(&f->findings) == SEVERITY_FAIL ? 1 : 0;
-    return f->plan.edits.count > 0 || !f->plan.enough ? 1 : 0;
+    return f->plan.edits.count > 0 || (f->plan.wants_gpu && !f->plan.enough) ? 1 : 0;
 }
 
 static bool check_options(const struct doctor_fix_options *options, struct error *err) {

@@ -301,6 +301,8 @@ static void lasting_proxmox(struct draft *d) {
     strings_free(&nodes);
 }
 
+/* A hook alone is not enough: LXC has read the includes when it runs, so that what it writes is for the next
+ * start (tried with LXC 5.0). */
 static void lasting_plain(struct draft *d) {
     const struct container *c = d->plan->container;
     struct strings *out = &d->plan->lasting;
@@ -310,15 +312,18 @@ static void lasting_plain(struct draft *d) {
     strings_add(out, "    lxc.include = /var/lib/lxc/nvidia-rules.conf");
     strings_add(out, "    lxc.hook.pre-start = /usr/local/sbin/lxc-nvidia-rules");
     if (lines.length > 0)
-        strings_addf(out, "in place of %s; the program:", text_string(&lines));
+        strings_addf(out, "in place of %s", text_string(&lines));
+    strings_add(out,
+                "a oneshot unit with Before=lxc.service runs the program at each boot; as a hook it fails a "
+                "start that read an old file, and the next one is right:");
     strings_add(out, "    #!/bin/sh");
-    strings_add(out, "    nvidia-modprobe -u -c 0");
+    strings_add(out, "    cd /var/lib/lxc && nvidia-modprobe -u -c 0");
     strings_addf(out,
                  "    awk '/^Block/ {exit} $2 ~ /^nvidia/ && !seen[$1]++ {print \"%s = c \" $1 \":* rwm\"}' "
-                 "/proc/devices >/var/lib/lxc/nvidia-rules.new",
+                 "/proc/devices >nvidia-rules.new",
                  rule_key(d));
-    strings_add(out, "    cmp -s /var/lib/lxc/nvidia-rules.new /var/lib/lxc/nvidia-rules.conf && exit 0");
-    strings_add(out, "    mv /var/lib/lxc/nvidia-rules.new /var/lib/lxc/nvidia-rules.conf");
+    strings_add(out, "    cmp -s nvidia-rules.new nvidia-rules.conf && exit 0");
+    strings_add(out, "    mv nvidia-rules.new nvidia-rules.conf && [ -z \"$LXC_NAME\" ]");
     text_free(&lines);
 }
 

@@ -14,6 +14,8 @@ static void place(const struct device_rule *rule, char *out, size_t size) {
 }
 
 static void restart_lines(const struct container *c, struct finding *f) {
+    finding_remedy(f, "gpuvet doctor --fix lxc:%s shows the whole change, and makes it with --apply",
+                   c->name);
     if (c->kind == CONTAINER_PVE) {
         finding_remedy(f, "pct stop %s && pct start %s", c->name, c->name);
         finding_remedy(
@@ -26,8 +28,8 @@ static void restart_lines(const struct container *c, struct finding *f) {
         finding_remedy(f, "lxc-stop -n %s && lxc-start -n %s", c->name, c->name);
         finding_remedy(
             f,
-            "for good: an lxc.hook.pre-start that writes the rule from /proc/devices into a file which "
-            "%s includes (lxc.include)",
+            "for good: a oneshot unit before lxc.service that writes the rules from /proc/devices into a file "
+            "which %s includes (lxc.include); a pre-start hook would come after the reading",
             c->file);
     }
 }
