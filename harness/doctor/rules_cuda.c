@@ -36,12 +36,21 @@ static struct finding *say_end(const struct scene *scene, enum probe_state state
     return finding;
 }
 
+/* A GPU that is lost may fail CUDA as a whole. */
+static const struct finding *hardware_cause(const struct findings *findings) {
+    for (size_t i = 0; i < findings->count; i++)
+        if (findings->items[i].severity == SEVERITY_FAIL && text_starts(findings->items[i].rule->id, "xid."))
+            return &findings->items[i];
+    return NULL;
+}
+
 static void check_init(const struct scene *scene, struct findings *out) {
     int code = -1;
     enum probe_state state = scene_probe(scene, "cuInit", &code);
     if (state == PROBE_UNKNOWN || (state == PROBE_ANSWERED && code == 0))
         return;
     const struct finding *cause = findings_cuda_cause(out);
+    cause = cause != NULL ? cause : hardware_cause(out);
     const char *id = cause == NULL ? NULL : cause->rule->id;
     struct finding *finding = state == PROBE_ANSWERED ? say_code(code, out) : say_end(scene, state, out);
     if (id != NULL) {

@@ -269,13 +269,26 @@ static bool take_module(struct kernel_log *log, const struct message *message) {
     return false;
 }
 
+/* "DMAR: [DMA Read NO_PASID] Request device [41:00.0] fault addr …", in domain 0, or AMD's, which names the
+ * device in full. */
+static bool take_page_fault(struct kernel_log *log, const struct message *message) {
+    const char *intel = strstr(message->text, "DMAR: [DMA ");
+    const char *name = intel == NULL ? NULL : strstr(intel, "evice [");
+    unsigned bus, device, function;
+    if (intel == NULL && strstr(message->text, "IO_PAGE_FAULT") == NULL)
+        return false;
+    struct kernel_event *event = add(log, EVENT_IO_PAGE_FAULT, message);
+    if (name != NULL && sscanf(name, "evice [%4x:%4x.%1x]", &bus, &device, &function) == 3 && bus <= 0xff &&
+        device <= 0x1f && function <= 7)
+        snprintf(event->bdf, sizeof event->bdf, "0000:%02x:%02x.%x", bus, device, function);
+    return true;
+}
+
 static bool take_rest(struct kernel_log *log, const struct message *message) {
     const char *text = message->text;
     int bar = strstr(text, "can't assign; no space") != NULL ? number_after(text, " BAR ") : -1;
     if (bar >= 0)
         add(log, EVENT_BAR_NO_SPACE, message)->code = bar;
-    else if (strstr(text, "IO_PAGE_FAULT") != NULL || strstr(text, "DMAR: [DMA ") != NULL)
-        add(log, EVENT_IO_PAGE_FAULT, message);
     else if (strcmp(text, "PM: suspend exit") == 0 ||
              strcmp(text, "PM: hibernation: hibernation exit") == 0 ||
              strcmp(text, "PM: hibernation exit") == 0 ||
@@ -292,8 +305,8 @@ static bool take_rest(struct kernel_log *log, const struct message *message) {
 
 static void take(struct kernel_log *log, const struct message *message) {
     static bool (*const kinds[])(struct kernel_log *, const struct message *) = {
-        take_xid, take_mismatch, take_firmware, take_init,   take_gpu,
-        take_aer, take_fabric,   take_commit,   take_module, take_rest};
+        take_xid,    take_mismatch, take_firmware, take_init,       take_gpu, take_aer,
+        take_fabric, take_commit,   take_module,   take_page_fault, take_rest};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (kinds[i](log, message))
             return;
