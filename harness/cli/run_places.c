@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "cli/p2p_proof.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -13,6 +14,9 @@ void run_places_make(struct run_places *r, const struct prepared *prepared, bool
     *r = (struct run_places){.prepared = prepared, .n = prepared->n_places};
     r->tables = mem_zeroed(r->n, sizeof *r->tables);
     r->places = mem_zeroed(r->n, sizeof *r->places);
+    r->proof = mem_zeroed(r->n, sizeof *r->proof);
+    for (size_t i = 0; i < r->n; i++)
+        r->proof[i] = js_new_array();
     for (size_t i = 0; i < r->n; i++) {
         const struct prepared_place *place = &prepared->places[i];
         run_table_make(&r->tables[i], &place->plan, &prepared->places[place->same_machine ? 0 : i].node,
@@ -28,6 +32,9 @@ void run_places_make(struct run_places *r, const struct prepared *prepared, bool
 void run_places_free(struct run_places *r) {
     for (size_t i = 0; i < r->n; i++)
         run_table_free(&r->tables[i]);
+    for (size_t i = 0; i < r->n; i++)
+        js_free(r->proof[i]);
+    free(r->proof);
     free(r->tables);
     free(r->places);
     *r = (struct run_places){0};
@@ -35,13 +42,17 @@ void run_places_free(struct run_places *r) {
 
 /* ---- the coordinator's words ---- */
 
-static struct run_view view_of_item(const struct run_places *r, const struct plan_item *item) {
+static size_t place_of_item(const struct run_places *r, const struct plan_item *item) {
     size_t at = 0;
     for (size_t i = 0; i < r->n && item != NULL; i++)
         for (size_t k = 0; k < r->places[i].plan->n_items; k++)
             if (&r->places[i].plan->items[k] == item)
                 at = i;
-    return run_table_view(&r->tables[at]);
+    return at;
+}
+
+static struct run_view view_of_item(const struct run_places *r, const struct plan_item *item) {
+    return run_table_view(&r->tables[place_of_item(r, item)]);
 }
 
 static void on_round(void *state, int round, int rounds) {
@@ -60,6 +71,7 @@ static void on_start(void *state, const struct plan_item *item, int round) {
 static void on_record(void *state, const struct plan_item *item, int round, const js *record) {
     struct run_view view = view_of_item(state, item);
     view.on_record(view.state, item, round, record);
+    p2p_proof_take(((struct run_places *)state)->proof[place_of_item(state, item)], record);
 }
 
 static void on_wait(void *state, const char *why) {
@@ -68,8 +80,16 @@ static void on_wait(void *state, const char *why) {
     view.on_wait(view.state, why);
 }
 
+/* A run that cannot be written any more says so by its footer. */
+static void on_end(void *state) {
+    struct run_places *r = state;
+    struct error ignored = {0};
+    for (size_t i = 0; i < r->n && r->writer != NULL; i++)
+        p2p_proof_find(r->proof[i], r->places[i].target->name, r->writer, &ignored);
+}
+
 struct run_view run_places_view(struct run_places *r) {
-    return (struct run_view){r, on_round, on_start, on_record, on_wait};
+    return (struct run_view){r, on_round, on_start, on_record, on_wait, on_end};
 }
 
 /* ---- the rules ---- */
@@ -122,6 +142,7 @@ static void say_side(const struct run_places *r, size_t at, const js *doctor, co
 bool run_places_doctor(struct run_places *r, struct interrupt *interrupt, struct run_writer *writer,
                        struct error *err) {
     bool good = true;
+    r->writer = writer;
     for (size_t i = 0; r->broken && i < r->n && good; i++) {
         struct error why = {0};
         js *doctor = coordinator_doctor(r->places[i].target, interrupt, &why);

@@ -8,8 +8,10 @@
 
 struct run_places {
     const struct prepared *prepared;
-    struct run_table *tables; /* one a place */
-    struct run_place *places; /* the coordinator's */
+    struct run_table *tables;  /* one a place */
+    struct run_place *places;  /* the coordinator's */
+    js **proof;                /* one a place: what its records prove about P2P (cli/p2p_proof.h) */
+    struct run_writer *writer; /* for the findings at the end; NULL: none, as for a simulated run */
     size_t n;
     bool
         broken; /* CUDA does not start in at least one of them, where another place of the machine has GPUs */

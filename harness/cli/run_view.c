@@ -233,7 +233,11 @@ static void on_wait(void *state, const char *why) {
 }
 
 struct run_view run_table_view(struct run_table *table) {
-    return (struct run_view){table, on_round, on_start, on_record, on_wait};
+    return (struct run_view){.state = table,
+                             .on_round = on_round,
+                             .on_start = on_start,
+                             .on_record = on_record,
+                             .on_wait = on_wait};
 }
 
 /* ---- the table ---- */

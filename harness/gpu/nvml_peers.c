@@ -77,8 +77,11 @@ static void read_links(const struct nvml *nvml, nvml_device gpu, const struct nv
         unsigned up = 0;
         int status = nvml->nvlink_state(gpu, link, &up);
         /* A GPU without NVLink says "not supported", one with fewer links "invalid argument". */
-        if (out->total < 0 && (status == NVML_OK || status == NVML_NOT_SUPPORTED || status == NVML_INVALID))
-            out->total = NO_LINKS;
+        if (status != NVML_OK && status != NVML_NOT_SUPPORTED && status != NVML_INVALID) {
+            out->total = LINKS_UNKNOWN;
+            return;
+        }
+        out->total = link == 0 ? NO_LINKS : out->total;
         if (status == NVML_OK && up != 0)
             look_at_link(nvml, gpu, link, places, count, out);
     }

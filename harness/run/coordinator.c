@@ -370,6 +370,8 @@ bool coordinator_run(struct coordinator *c, struct error *err) {
         session_close(&c->places[i].session);
     free(order);
     struct error lost = {0};
+    if (c->view.on_end != NULL)
+        c->view.on_end(c->view.state);
     if (!write_footer(c, &why, &lost) && good) {
         *err = lost;
         return RELAY(err);

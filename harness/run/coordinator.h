@@ -28,6 +28,7 @@ struct run_view {
     void (*on_start)(void *state, const struct plan_item *item, int round);
     void (*on_record)(void *state, const struct plan_item *item, int round, const js *record);
     void (*on_wait)(void *state, const char *why);
+    void (*on_end)(void *state); /* no item comes any more, the footer is next */
 };
 
 /* One place to measure in. Its plan has the same items as the others' of the same machine. */

@@ -101,23 +101,43 @@ EXPORT int nvmlDeviceGetPciInfo_v3(device d, struct pci *out) {
 }
 
 #ifndef FAKE_OLD
-/* p2p N: its answer for every pair and capability; links N: so many active links of each GPU, to its
- * neighbour. */
+/* p2p N: its answer for every pair and capability, p2p_write N: for writes. links N: so many active links of
+ * each GPU; link_far neighbour (the default), switch, nowhere (an address of no GPU, its kind not told) or
+ * hidden (a GPU that is not in the list). no_links N: what asking for a link answers. */
 EXPORT int nvmlDeviceGetP2PStatus(device a, device b, int capability, int *out) {
-    (void)a, (void)b, (void)capability;
+    (void)a, (void)b;
     *out = number("p2p", 0);
+    if (capability == 1)
+        *out = number("p2p_write", *out);
     return 0;
 }
 
 EXPORT int nvmlDeviceGetNvLinkState(device d, unsigned link, unsigned *up) {
     (void)d;
+    if (link >= 18)
+        return 2;
     *up = (int)link < number("links", 0);
-    return 0;
+    return number("no_links", 0);
+}
+
+static int leads_to(const char *where) {
+    char value[64];
+    return setting("link_far", value, sizeof value) ? strcmp(value, where) == 0
+                                                    : strcmp(where, "neighbour") == 0;
 }
 
 EXPORT int nvmlDeviceGetNvLinkRemotePciInfo_v2(device d, unsigned link, struct pci *out) {
     (void)link;
-    return nvmlDeviceGetPciInfo_v3((device)((uintptr_t)(index_of(d) ^ 1U) + 1), out);
+    int status = nvmlDeviceGetPciInfo_v3((device)((uintptr_t)(index_of(d) ^ 1U) + 1), out);
+    if (!leads_to("neighbour"))
+        out->bus = 7; /* no GPU is there */
+    return status;
+}
+
+EXPORT int nvmlDeviceGetNvLinkRemoteDeviceType(device d, unsigned link, int *out) {
+    (void)d, (void)link;
+    *out = leads_to("switch") ? 2 : leads_to("nowhere") ? 255 : 0;
+    return 0;
 }
 
 EXPORT int nvmlSystemGetDriverVersion(char *out, unsigned size) {
