@@ -51,10 +51,12 @@ static bool read_environment(const struct env_values *values, js *stable, js *mo
     struct facts *facts = good ? facts_read(&source, err) : NULL;
     if (facts != NULL)
         facts_environment(facts, stable, moving);
-    if (good && from != NULL)
+    if (good && from != NULL) {
         gpu_list_from_json(js_get(source.probes, "gpus"), &gpus);
-    else if (good && !gpu_facts_child(&gpus, 10 * NS_PER_S, &no_gpu))
+        gpu_list_set_pairs(&gpus, js_get(source.probes, "p2p"), js_get(source.probes, "nvlink"));
+    } else if (good && !gpu_facts_child(&gpus, 10 * NS_PER_S, &no_gpu)) {
         log_warning("GPUs: %s", no_gpu.text);
+    }
     gpu_list_environment(&gpus, stable, moving);
     gpu_list_free(&gpus);
     facts_free(facts);

@@ -45,6 +45,7 @@ static bool load_capture(const char *dir, struct env_side *out, struct error *er
         struct gpu_list list = {0};
         facts_environment(facts, stable, moving);
         gpu_list_from_json(gpus, &list);
+        gpu_list_set_pairs(&list, js_get(source.probes, "p2p"), js_get(source.probes, "nvlink"));
         gpu_list_environment(&list, stable, moving);
         gpu_list_free(&list);
         add_header(out, stable, moving, gpus != NULL ? js_copy(gpus) : NULL);

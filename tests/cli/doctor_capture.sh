@@ -27,6 +27,9 @@ lacks taken/manifest.json incomplete
 expect 0 "$GPUVET" env diff live.env taken
 lacks out "not visible"
 
+# Its topology is whole without what was left out of it.
+expect 0 "$GPUVET" run --dry-run --from taken --case 'host.*' --profile quick
+
 # Nothing but files, folders and links; no file over 256 KiB in root/; no link that was followed out of it.
 [ -z "$(find taken ! -type f ! -type d ! -type l)" ] || fail "odd types"
 [ -z "$(find taken/root -type f -size +256k)" ] || fail "large files"
