@@ -10,6 +10,7 @@
 #include "cli/run_places.h"
 #include "compare/baseline.h"
 #include "compare/compare.h"
+#include "compare/places.h"
 #include "run/lock.h"
 
 #include <ctype.h>
@@ -166,6 +167,7 @@ struct job {
     struct coordinator coordinator;
     struct comparison comparison;
     bool compared;
+    struct place_costs costs; /* of several places: what the others cost over the first */
     int end_signal;
 };
 
@@ -349,12 +351,17 @@ static void set_verdicts(struct job *job) {
         }
 }
 
-static bool compare_with_baseline(struct job *job, struct error *err) {
+static bool compare(struct job *job, struct error *err) {
     struct run after;
-    if (job->n_baseline == 0)
+    if (job->n_baseline == 0 && job->places.n < 2)
         return true;
     if (!run_read(job->path, &after, err))
         return RELAY(err);
+    place_costs_make(&after, &job->costs);
+    if (job->n_baseline == 0) {
+        run_free(&after);
+        return true;
+    }
     struct compare_options o = {0};
     job->compared = compare_runs(job->baseline, job->n_baseline, &after, 1, &o, &job->comparison, err);
     if (job->compared)
@@ -378,6 +385,8 @@ static void print_json(const struct job *job) {
     js_set_string(out, "baseline", job->baseline_name);
     if (job->compared)
         js_set(out, "comparison", comparison_json(&job->comparison));
+    if (job->costs.n > 0)
+        js_set(out, "places", place_costs_json(&job->costs));
     js_print(out, stdout);
     js_free(out);
 }
@@ -393,6 +402,7 @@ static void print_summary(const struct job *job) {
     if (c->fail + c->hang + c->error > 0)
         printf(", %d failed, %d hung, %d in error", c->fail, c->hang, c->error);
     printf(", %d skipped; %s\n", c->skip, job->path);
+    place_costs_print(&job->costs, stdout);
     if (job->compared) {
         printf("\nAgainst the baseline '%s':\n", job->baseline_name);
         comparison_print(&job->comparison, stdout);
@@ -421,6 +431,7 @@ static int status_of(const struct job *job) {
 static void job_free(struct job *job) {
     if (job->compared)
         comparison_free(&job->comparison);
+    place_costs_free(&job->costs);
     run_places_free(&job->places);
     for (size_t i = 0; i < job->n_baseline; i++)
         run_free(&job->baseline[i]);
@@ -457,7 +468,7 @@ static int run_job(struct job *job) {
     if (!good && !interrupted && job->coordinator.counts.ok == 0)
         return refuse(&err);
     struct error comparing = {0};
-    bool compared = !good || compare_with_baseline(job, &comparing);
+    bool compared = !good || compare(job, &comparing);
     print_summary(job);
     if (interrupted) {
         log_note("interrupted; what was measured is in %s", job->path);

@@ -102,10 +102,21 @@ static double default_spread(const struct plan_item *item) {
     return 0;
 }
 
-static js *simulation_of(const struct coordinator *c, const struct plan_item *item) {
+/* The series as it is on the host: made-up values differ between places by noise and effects only. */
+static void set_series(js *how, const struct plan *plan, const struct plan_item *item) {
+    const char *key = plan->items[item->twin_of >= 0 ? item->twin_of : item->id].key;
+    struct text series = {0};
+    text_add_bytes(&series, key, (size_t)(strrchr(key, '@') - key));
+    text_add(&series, "@host");
+    js_set_string(how, "series", text_string(&series));
+    text_free(&series);
+}
+
+static js *simulation_of(const struct coordinator *c, const struct plan *plan, const struct plan_item *item) {
     js *how = js_new_object();
     double between = default_spread(item);
     js_set_string(how, "key", item->key);
+    set_series(how, plan, item);
     js_set_int(how, "seed", (int64_t)c->places[0].plan->seed);
     js_set_number(how, "limit", item->instance.limit);
     js_set_number(how, "effect", effect_on(c, item->key));
@@ -148,7 +159,7 @@ static js *item_message(const struct coordinator *c, const struct run_place *pla
     js_set_bool(m, "quiet", item->bench->quiet);
     js_set_int(m, "deadline_ms", (int64_t)(limit * 1000));
     if (c->simulate && !item->bench->hidden)
-        js_set(m, "simulate", simulation_of(c, item));
+        js_set(m, "simulate", simulation_of(c, place->plan, item));
     return m;
 }
 

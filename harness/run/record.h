@@ -84,6 +84,7 @@ struct series {
     size_t n_skip;     /* records that were skip */
     char *skip_reason; /* of the first of them; NULL: none */
     bool flagged_busy;
+    bool flagged_quota; /* the CPU quota of its cgroup held it back */
 };
 
 /* A record that was fail, hang or error. */

@@ -261,10 +261,10 @@ static double *samples_of(const js *line, size_t *n) {
     return NULL;
 }
 
-static bool is_flagged_busy(const js *line) {
+static bool is_flagged(const js *line, const char *beginning) {
     const js *flags = js_get(line, "flags");
     for (size_t i = 0; i < js_length(flags); i++)
-        if (text_starts(js_string(js_at(flags, i), ""), "busy"))
+        if (text_starts(js_string(js_at(flags, i), ""), beginning))
             return true;
     return false;
 }
@@ -287,7 +287,8 @@ static void add_to_series(struct run_lines *lines, size_t index, const struct re
         s->path_class = mem_copy_string(path_class);
     }
     s->limit = isfinite(limit) ? limit : s->limit;
-    s->flagged_busy = s->flagged_busy || is_flagged_busy(r->line);
+    s->flagged_busy = s->flagged_busy || is_flagged(r->line, "busy");
+    s->flagged_quota = s->flagged_quota || is_flagged(r->line, "cpu-quota");
     if (strcmp(r->outcome, "skip") == 0) {
         s->n_skip++;
         keep_reason(&s->skip_reason, r->outcome, r->reason);

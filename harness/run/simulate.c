@@ -34,15 +34,17 @@ static double normal(uint64_t *state) { /* Box and Muller */
 js *simulate_item(const js *item) {
     const js *how = js_get(item, "simulate");
     const char *key = js_get_string(how, "key", "");
-    uint64_t base_state = hash_text(key);
+    const char *series = js_get_string(how, "series", key); /* the same in every place */
+    uint64_t base_state = hash_text(series);
     double limit = js_get_number(how, "limit", NAN);
     double base =
         isfinite(limit) ? limit * (0.85 + 0.1 * uniform(&base_state)) : 2 + 20 * uniform(&base_state);
     base *= js_get_number(how, "effect", 1);
 
     double sigma = js_get_number(how, "sigma", 0.003);
-    uint64_t run = mix((uint64_t)js_get_int(how, "seed", 0) ^ mix(hash_text(key)));
-    uint64_t round = mix(run + (uint64_t)js_get_int(item, "round", 0) + 1);
+    uint64_t seed = (uint64_t)js_get_int(how, "seed", 0);
+    uint64_t run = mix(seed ^ mix(hash_text(series)));
+    uint64_t round = mix(mix(seed ^ mix(hash_text(key))) + (uint64_t)js_get_int(item, "round", 0) + 1);
     double level = base * exp(normal(&run) * js_get_number(how, "between", 0) + normal(&round) * sigma);
 
     js *values = js_new_array();

@@ -2,14 +2,12 @@
 /* Before/after. Everything works on logarithms, so that a difference is a log ratio. Per run the mean of its
  * rounds; the variance of such a run mean comes from the runs themselves where BEFORE has enough of them, and
  * else from the rounds plus the shipped default of the between-run spread.
- *
- * Variances are shrunk to their class as in G. K. Smyth, "Linear models and empirical Bayes methods for
- * assessing differential expression in microarray experiments", Statistical Applications in Genetics and
- * Molecular Biology 3(1), 2004, section 6.2 (the prior from the moments of log s²). */
+ * Variances are shrunk to their class (stats/moderate.h). */
 #include "stats/decide.h"
 
 #include "base/mem.h"
 #include "stats/distributions.h"
+#include "stats/moderate.h"
 #include "stats/robust.h"
 
 #include <math.h>
@@ -161,49 +159,16 @@ struct variances {
     size_t n;
 };
 
-/* `prior_df` and `prior` by the moments of e = log s² - digamma(df/2) + log(df/2). */
-static void fit_prior(const struct variances *v, double floor_s2, double *prior, double *prior_df) {
-    double *e = mem_zeroed(v->n, sizeof *e);
-    double expected = 0;
-    double pooled = 0;
-    double total_df = 0;
-    for (size_t i = 0; i < v->n; i++) {
-        double half = v->df[i] / 2;
-        e[i] = log(fmax(v->s2[i], floor_s2)) - dist_digamma(half) + log(half);
-        expected += dist_trigamma(half) / (double)v->n;
-        pooled += v->df[i] * v->s2[i];
-        total_df += v->df[i];
-    }
-    double excess = stats_variance(e, v->n) - expected;
-    if (excess > 0) {
-        double half = dist_trigamma_inverse(excess);
-        *prior_df = 2 * half;
-        *prior = exp(stats_mean(e, v->n) + dist_digamma(half) - log(half));
-    } else { /* no more different than chance makes equal variances */
-        *prior_df = INFINITY;
-        *prior = pooled / total_df;
-    }
-    free(e);
-}
-
 static void moderate(struct variances *v, double most_prior_df) {
-    if (v->n < MIN_CLASS)
+    struct variance_prior prior;
+    if (!variance_prior_fit(v->s2, v->df, v->n, most_prior_df, &prior))
         return;
-    double median = stats_median(v->s2, v->n);
-    if (!(median > 0))
-        return; /* quantised values: most spreads are zero and say nothing about the others */
-    double prior;
-    double prior_df;
-    /* The floor keeps single zeros from ruling the moments of the logarithm. */
-    fit_prior(v, 1e-5 * median, &prior, &prior_df);
-    prior_df = fmin(prior_df, most_prior_df);
     double total_df = 0;
     for (size_t i = 0; i < v->n; i++)
         total_df += v->df[i];
     for (size_t i = 0; i < v->n; i++) {
-        double own = v->df[i];
-        v->s2[i] = isinf(prior_df) ? prior : (prior_df * prior + own * v->s2[i]) / (prior_df + own);
-        v->df[i] = fmin(own + prior_df, total_df);
+        v->s2[i] = variance_moderated(v->s2[i], v->df[i], &prior);
+        v->df[i] = fmin(v->df[i] + prior.df, total_df);
     }
 }
 

@@ -35,14 +35,14 @@ static bool ask(const struct target *t, const char *const *words, bool must, int
 
 enum state { STATE_ABSENT, STATE_STOPPED, STATE_RUNNING };
 
-/* The first line that is a number and nothing else. */
+/* The first line that is a number and nothing else, but for lxc-info's "PID:". */
 static pid_t find_pid(const char *output) {
     struct strings lines = {0};
     int64_t found = 0;
     strings_split(&lines, output, '\n');
     for (size_t i = 0; i < lines.count && found == 0; i++) {
         int64_t value = 0;
-        char *line = text_trim(lines.items[i]);
+        char *line = text_trim(lines.items[i] + (text_starts(lines.items[i], "PID:") ? 4 : 0));
         if (isdigit((unsigned char)line[0]) && text_to_int(line, &value) && value > 0 && value < 1 << 30)
             found = value;
     }

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+# doctor in real containers without a GPU: this mount namespace gets a /dev and a /proc/devices in which the made-up
+# driver of tests/cli/doctor_rig.bash has its nodes and numbers; containers get both from here, and gpuvet itself is
+# brought in through the container's own door. No driver stands behind the nodes: a sound one says ENXIO.
+# shellcheck shell=bash
+# shellcheck source=../cli/doctor_rig.bash
+. "$GPUVET_SOURCE/tests/cli/doctor_rig.bash"
+
+# driver_here: once, in a mount namespace of our own. The driver's names for the containers are in ./devices.
+driver_here() {
+    local entry
+    sed "s/^Block devices:/195 nvidia\n195 nvidiactl\n195 nvidia-modeset\n$CAPS nvidia-caps\n$UVM nvidia-uvm\n\n&/" \
+        /proc/devices >devices
+    mount --bind devices /proc/devices
+    mkdir newdev
+    mount -t tmpfs -o mode=755 tmpfs newdev
+    for entry in /dev/*; do
+        if [ -d "$entry" ] && [ ! -L "$entry" ]; then
+            mkdir "newdev/${entry##*/}"
+            mount --rbind "$entry" "newdev/${entry##*/}"
+        else
+            cp -a "$entry" newdev
+        fi
+    done
+    mount --move newdev /dev
+    host_nodes
+}
+# host_nodes: the driver's nodes of this machine as they should be.
+host_nodes() {
+    rm -rf /dev/nvidia*
+    mknod -m 666 /dev/nvidiactl c 195 255
+    mknod -m 666 /dev/nvidia0 c 195 0
+    mknod -m 666 /dev/nvidia-uvm c "$UVM" 0
+}
+
+# doctor_by COMMAND…: what "COMMAND doctor --json" finds, as lines in ./found.
+doctor_by() {
+    local status=0
+    rm -f found out err
+    "$@" doctor --json >out 2>err || status=$?
+    [ "$status" = 0 ] || [ "$status" = 1 ] || fail "status $status from $* doctor"
+    [ ! -s err ] || fail "something on stderr from $* doctor"
+    list_findings || fail "no findings from $* doctor"
+}
+on_host() { doctor_by "$GPUVET"; }
+
+# only [ID…]: no fail or warn but these, and what a made-up driver cannot have: its library, and an answer to open().
+only() {
+    local line id
+    while read -r line; do
+        id=$(cut -d' ' -f2 <<<"$line")
+        case " libs.missing nodes.open-error $* " in
+            *" $id "*) ;;
+            *) cat found >&2; fail "not expected: $line" ;;
+        esac
+    done < <(grep -E '^(fail|warn) ' found)
+}
+# reached [NODE…]: access to these is sound; no driver is behind them.
+reached() {
+    local node nodes=("$@")
+    [ "$#" -gt 0 ] || nodes=(nvidiactl nvidia-uvm nvidia0)
+    for node in "${nodes[@]}"; do found "fail nodes.open-error" "/dev/$node has the right numbers" ENXIO; done
+}

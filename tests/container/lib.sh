@@ -1,0 +1,114 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# For the scripts in tests/container: real containers, engines and daemons, each started by the test itself from this
+# machine's own files, so that nothing is fetched. What cannot be started here is a skip that says why.
+# shellcheck shell=bash
+# shellcheck source=../cli/lib.sh
+. "$GPUVET_SOURCE/tests/cli/lib.sh"
+
+skip() {
+    echo "skip: ${0##*/}: $*"
+    exit 77
+}
+need_root() { [ "$(id -u)" = 0 ] || skip "needs root"; }
+need() {
+    local program
+    for program in "$@"; do command -v "$program" >/dev/null || skip "$program is not installed"; done
+}
+
+# The whole test in a mount namespace of its own: what it mounts ends with it. Engines that need it get a cgroup v2.
+in_own_mounts() {
+    [ "${GPUVET_OWN_MOUNTS:-}" = 1 ] && return
+    unshare -m true 2>/dev/null || skip "no mount namespace may be made here"
+    GPUVET_OWN_MOUNTS=1 exec unshare -m bash "$0" "$@"
+}
+mount_cgroup2() {
+    umount -l /sys/fs/cgroup/* /sys/fs/cgroup 2>/dev/null
+    mountpoint -q /sys/fs/cgroup || mount -t cgroup2 none /sys/fs/cgroup || skip "no cgroup v2 here"
+}
+
+# measure TARGET [OPTION…]: a short run of host and TARGET; the run file is in $run.
+measure() {
+    local target=$1
+    shift
+    expect 0 "$GPUVET" run --profile quick --allow-busy --no-baseline --rounds 2 --case null \
+        --case host.frequency --in host --in "$target" "$@"
+    run=$(last_run)
+    python3 - "$run" "$target" <<'PY' || fail "the run of host and $target is not as it should be"
+import json, sys
+lines = [json.loads(l) for l in open(sys.argv[1])]
+header, footer = lines[0], lines[-1]
+target = sys.argv[2]
+assert header["targets"] == ["host", target], header["targets"]
+assert footer["outcome"] == "complete", footer
+records = [l for l in lines if l["type"] == "record"]
+def sides(key):
+    out = {}
+    for r in records:
+        k = (r["case"], r["metric"], json.dumps(r["where"], sort_keys=True), json.dumps(r["params"], sort_keys=True))
+        if r["outcome"] == "ok":
+            out.setdefault(r["target"], {}).setdefault(k, []).append(r[key] if key else r)
+    return out
+by = sides(None)
+assert set(by) == {"host", target}, {(r["target"], r["outcome"], r.get("reason")) for r in records}
+assert by["host"].keys() == by[target].keys(), "the two sides have other items"
+for key in by["host"]:
+    assert len(by["host"][key]) == len(by[target][key]) == 2, key
+    pins = {json.dumps(r.get("pin", {}).get("cpu")) for side in (by["host"], by[target]) for r in side[key]}
+    assert len(pins) == 1, (key, pins)
+# Host, container, container, host.
+order = []
+for l in lines:
+    if l["type"] == "start" and (not order or order[-1] != l["target"]):
+        order.append(l["target"])
+assert order == ["host", target, "host"], order
+view = header["places"][target]["view"]
+assert view["syscalls"]["get_mempolicy"], view
+print("cpu", {r["pin"]["cpu"] for r in records if r.get("pin")}, "shm", view["shm_mib"], "seccomp", view["seccomp"])
+PY
+}
+
+# Whatever gpuvet is still there, as this machine's processes; each container is seen from outside.
+left_processes() { pgrep -f 'gpuvet[^ ]* (worker|enter|undo)|gpuvet-[A-Za-z0-9]{10}' | grep -vx "$$" || true; }
+
+# nothing_left SECONDS FOLDER…: no process of ours, no file in these folders, after at most so long.
+nothing_left() {
+    local end=$((SECONDS + $1)) folder left
+    shift
+    while :; do
+        left=$(left_processes)
+        for folder in "$@"; do left+=$(find "$folder" -maxdepth 1 -name '.gpuvet-*' 2>/dev/null); done
+        [ -n "$left" ] || return 0
+        [ $SECONDS -lt $end ] || break
+        sleep 0.2
+    done
+    # shellcheck disable=SC2086
+    ps -o pid,ppid,args -p "$(echo $(left_processes) | tr ' ' ,)" >&2
+    fail "left behind: $left"
+}
+
+# hang_and_kill TARGET FOLDER…: an item that never ends there is ended; a coordinator killed in the middle leaves
+# nothing.
+hang_and_kill() {
+    local target=$1 pid
+    shift
+    expect 1 "$GPUVET" run --profile quick --allow-busy --no-baseline --rounds 1 --case 'fault@1/*how=hang}*' --case null --in "$target"
+    run=$(last_run)
+    grep -q '"outcome":"hang"' "$run" || fail "the hang in $target is not in the run"
+    grep '"case":"null"' "$run" | grep -q '"outcome":"ok"' || fail "what came after the hang in $target was lost"
+    nothing_left 15 "$@"
+    NCCL_TEST_TRAVELS=1 SECRET_OF_THE_HOST=1 "$GPUVET" run --profile quick --allow-busy --no-baseline --rounds 3 \
+        --case 'fault@1/*how=hang}*' --in "$target" >out 2>err &
+    pid=$!
+    for _ in $(seq 300); do
+        run=$(last_run)
+        [ -n "$run" ] && ! grep -q '"type":"footer"' "$run" && grep -q '"type":"start"' "$run" && break
+        sleep 0.1
+    done
+    sleep 0.5
+    ! grep -lsz '^SECRET_OF_THE_HOST=' $(worker_environs) || fail "the coordinator's environment leaked into $target"
+    kill -9 "$pid"
+    wait "$pid" 2>/dev/null
+    nothing_left 30 "$@"
+}
+worker_environs() { for p in $(pgrep -f 'gpuvet-[A-Za-z0-9]{10} worker|gpuvet worker --parked'); do echo "/proc/$p/environ"; done; echo /dev/null; }
