@@ -7,6 +7,7 @@
 #include "gpu/gpu.h"
 #include "gpu/nvml.h"
 #include "gpu/smoke_lanes.h"
+#include "gpu/smoke_peers.h"
 #include "kernels/chase.h"
 #include "kernels/corrupt.h"
 #include "kernels/delay.h"
@@ -426,6 +427,7 @@ int main(void) {
         gpu_list_free(&list);
         return gpu_built() ? 1 : 77;
     }
+    failures += smoke_peers(&list);
     show_counters(&list);
     failures += smoke_lanes(&list);
     for (size_t i = 0; i < list.count; i++)
