@@ -21,11 +21,13 @@ ANCHORS = [
     ("copy.bidir", "bandwidth", {"direction": "d2h"}, 51.0, 51.8, CE, "device_to_host_bidirectional_memcpy_ce"),
     ("memory.copy", "bandwidth", {}, 4182, 4194, SM, "device_local_copy, read + write"),
     ("copy.latency", "chase", {"memory": "hostalloc", "loads": "plain"}, 1176, 1194, LATENCY, "host_device_latency_sm"),
-    ("p2p.read", "bandwidth", {"engine": "ce"}, 393.9, 394.1, CE, "device_to_device_memcpy_read_ce"),
-    ("p2p.write", "bandwidth", {"engine": "ce"}, 396.4, 396.5, CE, "device_to_device_memcpy_write_ce"),
-    ("p2p.read", "bandwidth", {"engine": "sm"}, 376.1, 376.3, SM, "device_to_device_memcpy_read_sm"),
-    ("p2p.write", "bandwidth", {"engine": "sm"}, 369.8, 370.0, SM, "device_to_device_memcpy_write_sm"),
-    ("p2p.latency", "chase", {}, 829.4, 830.4, PEER_LATENCY, "device_to_device_latency_sm"),
+    ("p2p.read", "bandwidth", {"engine": "ce", "bytes": 536870912, "peer": "on"}, 393.9, 394.1, CE, "device_to_device_memcpy_read_ce"),
+    ("p2p.write", "bandwidth", {"engine": "ce", "bytes": 536870912, "peer": "on"}, 396.4, 396.5, CE, "device_to_device_memcpy_write_ce"),
+    ("p2p.read", "bandwidth", {"engine": "sm", "bytes": 536870912, "peer": "on"}, 376.1, 376.3, SM, "device_to_device_memcpy_read_sm"),
+    ("p2p.write", "bandwidth", {"engine": "sm", "bytes": 536870912, "peer": "on"}, 369.8, 370.0, SM, "device_to_device_memcpy_write_sm"),
+    ("p2p.bidir", "bandwidth", {"engine": "ce", "access": "write", "direction": "one"}, 391.8, 391.8, CE, "device_to_device_bidirectional_memcpy_write_ce, one direction"),
+    ("p2p.bidir", "bandwidth", {"engine": "ce", "access": "write", "direction": "both"}, 783.7, 783.7, CE, "device_to_device_bidirectional_memcpy_write_ce, total"),
+    ("p2p.latency", "chase", {"loads": "plain"}, 829.4, 830.4, PEER_LATENCY, "device_to_device_latency_sm"),
 ]
 
 
