@@ -133,7 +133,7 @@ static void print_diff(const struct text *diff) {
     }
     struct strings lines = {0};
     strings_split(&lines, text_string(diff), '\n');
-    for (size_t i = 0; i + 1 < lines.count; i++)
+    for (size_t i = 0; i < lines.count; i++)
         print_safe("", lines.items[i]);
     strings_free(&lines);
 }
@@ -147,6 +147,8 @@ static void print_plan(const struct fix *f) {
     print_list("Changed, and why:", "  ", &plan->changes);
     print_list("Not changed:", "  ", &plan->stays);
     print_list("Note:", "  ", &plan->notes);
+    if (plan->edits.count > 0 && !plan->enough)
+        puts("It is not enough: what else is wrong cannot be mended without a guess.\n");
     if (plan->edits.count > 0)
         print_list("For good, instead:", "  ", &plan->lasting);
 }

@@ -98,16 +98,19 @@ static void take_rule(struct draft *d, const struct device_rule *rule, const str
     const char *owner = majors_name(d->scene, rule->major);
     enum lxc_wrong wrong = lxc_judge_rule(d->scene, rule, need);
     bool known = wrong == LXC_KNOWN && !majors_common(owner);
-    if (rule->type == 'c' && known) {
+    bool whole = rule->type == 'c' && rule->minor != -2;
+    if (whole && known) {
         snprintf(why, sizeof why, "the baseline gives %s %s, this kernel %d", rule->major_text, need->name,
                  need->major);
         replace(d, rule, need->major, why);
-    } else if (rule->type == 'c' && wrong == LXC_HEX) {
+    } else if (whole && wrong == LXC_HEX) {
         snprintf(why, sizeof why, "it is %d (%s) in hex", need->major, need->name);
         replace(d, rule, need->major, why);
-    } else if (rule->type == 'c' && wrong == LXC_NOT_DECIMAL && proven_word(d->scene, rule, need)) {
+    } else if (whole && wrong == LXC_NOT_DECIMAL && proven_word(d->scene, rule, need)) {
         snprintf(why, sizeof why, "it means %s, but rules take decimal numbers", need->name);
         replace(d, rule, need->major, why);
+    } else if (known || ((wrong == LXC_HEX || wrong == LXC_STALE) && !whole)) {
+        keep(d, rule, "it is no whole rule (c MAJOR:MINOR rwm)");
     } else if (wrong == LXC_STALE) {
         snprintf(why, sizeof why,
                  "stale, for no driver owns %d now; that it was %s is likely, and a baseline or a capture "

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,7 +59,7 @@ static const char *find_major(const char *s, size_t length, enum mend_format for
         at++;
     if (at == end)
         return NULL;
-    for (at++; at < end && is_blank(*at);)
+    for (at++; at < end && isspace((unsigned char)*at);) /* trimmed when it is read */
         at++;
     while (at < end && !is_blank(*at) && *at != '\n') /* the type */
         at++;
