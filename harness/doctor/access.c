@@ -327,12 +327,12 @@ static enum access_trouble judge(const struct access *a, const struct access_sub
     return judge_open(a, s);
 }
 
-/* A node that does not exist, or has a wrong number, tells nothing of the group's rules: what was found by
- * trying, or what the v1 list says. */
+/* A node that does not exist, has a wrong number, or is shut by its mode (which the kernel asks first), tells
+ * nothing of the group's rules: what was found by trying, or what the v1 list says. */
 static bool is_denied(const struct access *a, const struct access_subject *s) {
     const char *open = s->node == NULL ? "" : s->node->open;
     bool right = s->node != NULL && s->node->major == s->want_major && s->node->minor == s->want_minor;
-    if (right && open[0] != '\0')
+    if (right && open[0] != '\0' && strcmp(open, "EACCES") != 0)
         return strcmp(open, "EPERM") == 0;
     if (s->want_major < 0)
         return false;

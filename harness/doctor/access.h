@@ -91,6 +91,8 @@ int access_major(const struct scene *scene, const char *const *names);
 char *access_owner(const struct scene *scene, int major);
 /* Whether devices.list (v1) lets this device be read and written; "m" alone makes nodes only. */
 bool access_v1_allows(const char *list, int major, int minor);
+/* Whether the device rules that hold for this process are those of cgroup v1, mounted here or not. */
+bool access_is_v1(const struct scene *scene);
 /* "Proxmox container 129" → "129", as its root's storage is called; NULL: not known. Release with free. */
 char *access_pve_id(const struct scene *scene);
 /* The folder's or node's mount in mountinfo has nodev; `line` gets the line (release with free). */

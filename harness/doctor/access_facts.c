@@ -64,6 +64,23 @@ bool access_v1_allows(const char *list, int major, int minor) {
     return allowed;
 }
 
+/* "5:devices:/lxc/129": a hierarchy of v1 has the controller. */
+bool access_is_v1(const struct scene *scene) {
+    struct strings lines = {0};
+    bool found = false;
+    read_lines(scene, "/proc/self/cgroup", &lines);
+    for (size_t i = 0; i < lines.count && !found; i++) {
+        struct strings cells = {0}, names = {0};
+        strings_split(&cells, lines.items[i], ':');
+        strings_split(&names, cells.count >= 3 ? cells.items[1] : "", ',');
+        found = strings_contain(&names, "devices");
+        strings_free(&names);
+        strings_free(&cells);
+    }
+    strings_free(&lines);
+    return found;
+}
+
 /* Digits after one of the marks that storage of Proxmox VE has in a volume's name. */
 char *access_pve_id(const struct scene *scene) {
     static const char *const marks[] = {"subvol-", "basevol-", "vm--", "vm-"};

@@ -48,7 +48,9 @@ static char *unit_name(const struct scene *scene) {
 
 static void lxc_remedy(const struct scene *scene, const struct access *access, const struct access_subject *s,
                        struct finding *f) {
-    const char *key = access->v1_list != NULL ? "lxc.cgroup.devices.allow" : "lxc.cgroup2.devices.allow";
+    bool by_v2 = js_get_string(tried(scene, s->want_major, s->want_minor), "denied_at", NULL) != NULL;
+    bool v1 = access->v1_list != NULL || (!by_v2 && access_is_v1(scene));
+    const char *key = v1 ? "lxc.cgroup.devices.allow" : "lxc.cgroup2.devices.allow";
     char *id = access_pve_id(scene);
     if (id != NULL)
         finding_remedy(f, "on the host, in /etc/pve/lxc/%s.conf: %s: c %d:* rwm", id, key, s->want_major);
@@ -143,7 +145,8 @@ static const struct access_subject *next_denied(const struct access *access, con
 
 /* Whether a rule before this one has told of the same node what is no matter of the cgroup. */
 static bool has_other_trouble(const struct access_subject *s) {
-    return s->trouble != TROUBLE_CGROUP && s->trouble != TROUBLE_MISSING && s->trouble != TROUBLE_NONE;
+    return s->trouble == TROUBLE_HANG || s->trouble == TROUBLE_NOT_DEVICE || s->trouble == TROUBLE_MAJOR ||
+           s->trouble == TROUBLE_MINOR;
 }
 
 static void check_ctl(const struct scene *scene, struct findings *out) {

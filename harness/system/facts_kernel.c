@@ -257,41 +257,7 @@ static struct fact find_hypervisor(const struct source *source, const struct cpu
     return out;
 }
 
-static const char *container_by_cgroup(const char *paths) {
-    static const struct {
-        const char *word, *name;
-    } known[] = {{"kubepods", "kubernetes"}, {"/docker", "docker"}, {"libpod", "podman"}, {"/lxc", "lxc"}};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strstr(paths, known[i].word) != NULL)
-            return known[i].name;
-    return NULL;
-}
-
-static struct fact find_container(const struct source *source) {
-    if (source->where != NULL && strcmp(source->where, "host") == 0)
-        return fact_text("none");
-    if (source->manager != NULL && strcmp(source->manager, "none") != 0)
-        return fact_text(source->manager);
-    char *systemd = look_text(source, "/run/systemd/container");
-    if (systemd == NULL)
-        systemd = look_text(source, "/run/host/container-manager");
-    char *cgroups = look_text(source, "/proc/self/cgroup");
-    const char *name = systemd;
-    if (name == NULL && cgroups != NULL)
-        name = container_by_cgroup(cgroups);
-    if (name == NULL && look_exists(source, "/run/.containerenv"))
-        name = "podman";
-    if (name == NULL && look_exists(source, "/.dockerenv"))
-        name = "docker";
-    if (name == NULL && source->where != NULL)
-        name = "container";
-    struct fact out = fact_text(name != NULL ? name : "none");
-    free(systemd);
-    free(cgroups);
-    return out;
-}
-
 void read_surroundings(const struct source *source, const struct cpu_facts *cpu, struct kernel_facts *out) {
     out->hypervisor = find_hypervisor(source, cpu);
-    out->container = find_container(source);
+    out->container = read_container(source);
 }

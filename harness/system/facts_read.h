@@ -22,6 +22,8 @@ void read_kernel(const struct source *source, struct kernel_facts *out);
 void read_cmdline(const struct source *source, struct settings *out);
 /* The kind of guest or container; needs cpu read before. */
 void read_surroundings(const struct source *source, const struct cpu_facts *cpu, struct kernel_facts *out);
+/* "lxc", "docker", …, "container" where the manager is not known, "none". */
+struct fact read_container(const struct source *source);
 void read_memory(const struct source *source, struct memory_facts *out);
 void read_modules(const struct source *source, struct facts *out);
 void read_chrdevs(const struct source *source, struct facts *out);

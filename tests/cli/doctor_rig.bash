@@ -47,7 +47,12 @@ rig() {
     local status=$?
     [ "$status" = 0 ] || [ "$status" = 1 ] || fail "status $status after: $break"
     [ ! -s err ] || fail "something on stderr after: $break"
-    python3 - >found <<'PY' || fail "no findings after: $break"
+    list_findings || fail "no findings after: $break"
+}
+
+# What doctor --json said into ./out, as lines in ./found.
+list_findings() {
+    python3 - >found <<'PY'
 import json
 for f in json.load(open("out"))["findings"]:
     e = "; ".join(f"{e['path']}: {e['value']}" for e in f["evidence"])

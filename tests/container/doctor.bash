@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# doctor in real containers without a GPU: this mount namespace gets a /dev and a /proc/devices in which the made-up
-# driver of tests/cli/doctor_rig.bash has its nodes and numbers; containers get both from here, and gpuvet itself is
-# brought in through the container's own door. No driver stands behind the nodes: a sound one says ENXIO.
+# doctor in real containers without a GPU: this mount namespace gets a /dev in which the made-up driver of
+# tests/cli/doctor_rig.bash has its nodes, and a list of its numbers that is laid over /proc/devices; containers get
+# both from here, and gpuvet itself is brought in through the container's own door. No driver stands behind the nodes: a sound one says ENXIO.
 # shellcheck shell=bash
 # shellcheck source=../cli/doctor_rig.bash
 . "$GPUVET_SOURCE/tests/cli/doctor_rig.bash"
@@ -11,7 +11,6 @@ driver_here() {
     local entry
     sed "s/^Block devices:/195 nvidia\n195 nvidiactl\n195 nvidia-modeset\n$CAPS nvidia-caps\n$UVM nvidia-uvm\n\n&/" \
         /proc/devices >devices
-    mount --bind devices /proc/devices
     mkdir newdev
     mount -t tmpfs -o mode=755 tmpfs newdev
     for entry in /dev/*; do
@@ -42,7 +41,9 @@ doctor_by() {
     [ ! -s err ] || fail "something on stderr from $* doctor"
     list_findings || fail "no findings from $* doctor"
 }
-on_host() { doctor_by "$GPUVET"; }
+# In a mount namespace of its own once more: with something mounted below /proc the kernel lets no unprivileged container
+# mount one.
+on_host() { doctor_by unshare -m bash -c 'mount --bind devices /proc/devices && exec "$0" "$@"' "$GPUVET"; }
 
 # only [ID…]: no fail or warn but these, and what a made-up driver cannot have: its library, and an answer to open().
 only() {

@@ -14,11 +14,12 @@ binds() {
 # box LINE…: the container as it would be, not started: its host is asked about it then.
 box() {
     lxc-stop -k -n "$NAME" 2>/dev/null
-    lxc_make "lxc.mount.auto = cgroup:mixed" "lxc.mount.entry = $PWD/devices proc/devices none bind,ro 0 0" \
+    lxc_make "lxc.mount.auto = cgroup:mixed:force" "lxc.mount.entry = $PWD/devices proc/devices none bind,ro 0 0" \
         "$CONTROLLER.devices.deny = a" "$(allow 1 5 136)" "$@"
 }
 
 # inside [COMMAND…]: doctor in the running container, by COMMAND (setpriv …) if given.
+# shellcheck disable=SC2120
 inside() {
     bring
     doctor_by lxc-attach --clear-env -n "$NAME" -- /usr/bin/env ASAN_OPTIONS="$ASAN_OPTIONS" "$@" /run/gpuvet
@@ -66,10 +67,12 @@ lxc_faults() {
         on_host
         found "fail cgroup.container-denied" "$NAME" "$UVM:0" "$CONTROLLER.devices.allow"
         not_found "denies c 195"
+        [ "$1" = 1 ] || found cgroup.container-denied "/lxc.payload.$NAME"
         inside
         found "fail cgroup.uvm-denied" "$UVM:0" EPERM "$CONTROLLER.devices.allow: c $UVM:* rwm"
         reached nvidiactl nvidia0
         only cgroup.uvm-denied
+        [ "$1" = 1 ] || found cgroup.uvm-denied "first level that denies c $UVM:0"
     done
 
     # Nothing is let in: the first node explains the others.

@@ -22,6 +22,15 @@ found "fail cgroup.uvm-denied" "$UVM:0" EPERM devices.list "\"m\" alone only mak
 on_host
 found "fail cgroup.container-denied" "$NAME" "$UVM:0" "devices.list"
 
+# The kernel asks the mode first: EACCES hides the second fault from open(), not from who reads the list.
+chmod 600 /dev/nvidia-uvm
+inside /usr/bin/setpriv --reuid 1000 --regid 1000 --clear-groups
+found "fail nodes.mode" /dev/nvidia-uvm 0600 EACCES
+found "fail cgroup.uvm-denied" devices.list
+reached nvidiactl nvidia0
+only nodes.mode cgroup.uvm-denied
+host_nodes
+
 # Without a mount of it inside, the answer of open() is all there is.
 box "$(allow 195)" "$(binds)"
 sed -i '/^lxc.mount.auto = cgroup/d' "/var/lib/lxc/$NAME/config"
