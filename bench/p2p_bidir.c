@@ -26,6 +26,7 @@ static struct instance *add(const struct maker *m, const struct p2p_path *path, 
     bool both = strcmp(direction, "both") == 0;
     struct instance *instance = p2p_instance(m->party, path, &metrics[0], level, read, m->out);
     p2p_set_copies(instance, path, read, engine, PEER_LARGE);
+    js_set_string(instance->params, "access", read ? "read" : "write");
     js_set_string(instance->params, "direction", direction);
     /* Each way's timed half, and as much again behind it. */
     instance->seconds +=

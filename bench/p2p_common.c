@@ -153,7 +153,7 @@ void p2p_set_copies(struct instance *instance, const struct p2p_path *path, bool
                      : judged             ? JUDGED_NVLINK_OPERATIONS
                                           : NVLINK_OPERATIONS;
     int64_t fit = PEER_LARGE / bytes * operations;
-    js_set_string(instance->params, "access", read ? "read" : "write");
+    js_set_string(instance->attributes, "access", read ? "read" : "write");
     js_set_int(instance->params, "bytes", bytes);
     js_set_string(instance->params, "engine", engine);
     js_set_string(instance->params, "peer", "on");

@@ -43,10 +43,10 @@ struct instance *p2p_instance(const struct p2p_party *party, const struct p2p_pa
 bool p2p_skip_all(const struct p2p_party *party, int gpus, const struct p2p_path *paths, int n_paths,
                   const struct metric *metric, struct instance_list *out);
 
-/* Parameters access, bytes, engine, peer=on, cache=cold; samples and operations so that a figure is as good
- * as it can be for its time. A large copy through PCIe takes 10 ms, several through NVLink as long, and both
- * repeat to a part in a thousand: judged series of 56 pairs have one sample a round, and the rounds tell the
- * rest. */
+/* Attribute access (read, write); parameters bytes, engine, peer=on, cache=cold; samples and operations so
+ * that a figure is as good as it can be for its time. A large copy through PCIe takes 10 ms, several through
+ * NVLink as long, and both repeat to a part in a thousand: judged series of 56 pairs have one sample a round,
+ * and the rounds tell the rest. */
 void p2p_set_copies(struct instance *instance, const struct p2p_path *path, bool read, const char *engine,
                     int64_t bytes);
 /* Estimated seconds of an item that copies `copies` times `bytes` through `gbps` (NAN: unknown). */

@@ -13,11 +13,14 @@
 void peer_pair_plan(struct peer_pair *pair, const struct case_context *context, const struct gpu_device *from,
                     const struct gpu_device *to, int index) {
     size_t bytes = (size_t)case_number(context, "bytes");
+    const char *access = case_text(context, "access");
+    if (access[0] == '\0') /* where the case's name says it, it is no part of the key */
+        access = js_get_string(context->attributes, "access", "");
     bool cold = strcmp(case_text(context, "cache"), "cold") == 0;
     *pair = (struct peer_pair){
         .from = from,
         .to = to,
-        .read = strcmp(case_text(context, "access"), "read") == 0,
+        .read = strcmp(access, "read") == 0,
         .kernel = strcmp(case_text(context, "engine"), "sm") == 0,
         .direct = strcmp(case_text(context, "peer"), "off") != 0,
         .bytes = bytes,

@@ -29,8 +29,8 @@ struct peer_pair {
     size_t touched; /* bytes from the start that copies since the last poison went to */
 };
 
-/* From the parameters bytes, engine, access (read, write), peer (on, off) and cache. `index` gives the pair
- * its own data. */
+/* From the parameters bytes, engine, peer (on, off), cache, and access (read, write), which may be an
+ * attribute. `index` gives the pair its own data. */
 void peer_pair_plan(struct peer_pair *pair, const struct case_context *context, const struct gpu_device *from,
                     const struct gpu_device *to, int index);
 const struct gpu_device *peer_pair_initiator(const struct peer_pair *pair);

@@ -283,6 +283,20 @@ static void there_and_back_proves_nothing(void **state) {
     end(&t);
 }
 
+/* A case whose name says who issues has it as an attribute, outside its keys. */
+static void the_direction_may_be_an_attribute(void **state) {
+    (void)state;
+    struct bed t;
+    js *attributes = js_new_object();
+    begin(&t, "", "ce", "on");
+    js_set_string(attributes, "access", "read");
+    t.context.attributes = attributes;
+    peer_pair_plan(&t.pair, &t.context, &gpus[0], &gpus[1], 0);
+    assert_ptr_equal(peer_pair_initiator(&t.pair), &gpus[1]);
+    js_free(attributes);
+    end(&t);
+}
+
 static void a_lost_copy_is_found(void **state) {
     (void)state;
     struct bed t;
@@ -412,6 +426,7 @@ int main(void) {
         cmocka_unit_test(the_initiator_is_the_direction),
         cmocka_unit_test(a_mirror_is_found),
         cmocka_unit_test(there_and_back_proves_nothing),
+        cmocka_unit_test(the_direction_may_be_an_attribute),
         cmocka_unit_test(a_lost_copy_is_found),
         cmocka_unit_test(damage_is_found_at_its_place),
         cmocka_unit_test(data_is_the_pairs_own),
