@@ -21,6 +21,9 @@ static bool is(const js *record, const char *key, const char *value) {
 static const char *finding_of(const js *record) {
     const js *detail = js_get(record, "detail");
     const char *told = js_get_string(detail, "finding", NULL);
+    if ((is(record, "outcome", "error") || is(record, "outcome", "skip")) &&
+        text_starts(js_get_string(record, "reason", ""), "no P2P: "))
+        return "p2p.access"; /* the mapping was refused, after the driver had offered it */
     if (is(record, "outcome", "hang"))
         return "p2p.hang";
     if (is(record, "outcome", "ok") && js_get_bool(detail, "collapsed", false))

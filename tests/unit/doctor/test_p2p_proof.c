@@ -67,6 +67,11 @@ static void each_record_proves_its_own(void **state) {
          ""},
         {"{\"case\":\"p2p.write\"," PLACE "\"outcome\":\"skip\",\"reason\":\"CNS\"}", ""},
         {"{\"case\":\"p2p.write\",\"outcome\":7,\"detail\":[],\"verify\":3}", ""},
+        {"{\"case\":\"p2p.write\"," PLACE "\"outcome\":\"error\",\"reason\":\"no P2P: refused\"}",
+         "p2p.access"},
+        {"{\"case\":\"p2p.write\"," PLACE
+         "\"outcome\":\"skip\",\"reason\":\"the driver offers no P2P: CNS\"}",
+         ""},
         {"[]", ""},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
