@@ -162,6 +162,15 @@ const struct driver_module *driver_state_module(const struct driver_state *state
     return best;
 }
 
+/* More than one main module for the running kernel. */
+static bool has_choice(const struct driver_state *state) {
+    size_t count = 0;
+    for (size_t i = 0; i < state->n_modules; i++)
+        count +=
+            strcmp(state->modules[i].kernel, state->release) == 0 && has_name(&state->modules[i], "nvidia");
+    return count > 1;
+}
+
 /* depmod's own choice, where its list can be read: "updates/dkms/nvidia.ko: …". */
 static const struct driver_module *listed_module(const struct source *source,
                                                  const struct driver_state *state) {
@@ -324,10 +333,11 @@ void driver_state_read(const struct source *source, struct driver_state *out) {
     read_modules_on_disk(source, out);
     read_modprobe(source, out);
     read_cmdline_lines(source, out);
-    if (out->release != NULL && out->n_modules > 0) {
-        out->disk = listed_module(source, out);
-        if (out->disk == NULL)
-            out->disk = driver_state_module(out, out->release, "nvidia");
+    if (out->release != NULL) {
+        out->disk = driver_state_module(out, out->release, "nvidia");
+        /* depmod's list is large: it is read where there is a choice. */
+        const struct driver_module *chosen = has_choice(out) ? listed_module(source, out) : NULL;
+        out->disk = chosen != NULL ? chosen : out->disk;
     }
 }
 
