@@ -21,7 +21,8 @@ extern "C" int count_launch(uint32_t *counter, uint32_t expected, void *stream) 
 
 extern "C" int kernels_load(void) {
     int (*const loaders[])(void) = {pattern_load, corrupt_load, gate_load, clock_probe_load,
-                                    delay_load,   chase_load,   copy_load, pingpong_load};
+                                    delay_load,   chase_load,   copy_load, pingpong_load,
+                                    collective_load};
     for (int (*loader)(void) : loaders) {
         const int status = loader();
         if (status != 0)

@@ -15,6 +15,7 @@ int delay_load(void);
 int chase_load(void);
 int copy_load(void);
 int pingpong_load(void);
+int collective_load(void);
 
 #ifdef __cplusplus
 }

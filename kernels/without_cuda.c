@@ -2,6 +2,7 @@
 /* The launchers of a build without a toolkit: each says so (kernels/launch.h). */
 #include "kernels/chase.h"
 #include "kernels/clock_probe.h"
+#include "kernels/collective.h"
 #include "kernels/copy.h"
 #include "kernels/corrupt.h"
 #include "kernels/delay.h"
@@ -76,6 +77,23 @@ int copy_kernel_launch(void *to, const void *from, size_t bytes, void *stream) {
 int pingpong_launch(const struct pingpong *plan, bool begins, uint32_t *mine, uint32_t *theirs,
                     struct pingpong_reading *out, void *stream) {
     (void)plan, (void)begins, (void)mine, (void)theirs, (void)out, (void)stream;
+    return KERNELS_WITHOUT_CUDA;
+}
+
+int collective_fill_device(void *buffer, uint64_t count, const struct collective_data *data, void *stream) {
+    (void)buffer, (void)count, (void)data, (void)stream;
+    return KERNELS_WITHOUT_CUDA;
+}
+
+int collective_check_device(const void *buffer, uint64_t count, const struct collective_data *data,
+                            struct collective_fault *out, void *stream) {
+    (void)buffer, (void)count, (void)data, (void)stream;
+    *out = (struct collective_fault){0};
+    return KERNELS_WITHOUT_CUDA;
+}
+
+int collective_spread_device(void *buffer, uint64_t count, float scale, uint32_t seed, void *stream) {
+    (void)buffer, (void)count, (void)scale, (void)seed, (void)stream;
     return KERNELS_WITHOUT_CUDA;
 }
 

@@ -21,6 +21,7 @@ enum error_kind {
     ERROR_BUSY,        /* the node is not quiet, or another gpuvet runs */
     ERROR_GPU,         /* CUDA or NVML answered with an error */
     ERROR_VERIFY,      /* data did not arrive as it was sent */
+    ERROR_ABSENT,      /* what an item needs is not on this machine: a skip */
     ERROR_INTERRUPTED, /* SIGINT or SIGTERM */
 };
 

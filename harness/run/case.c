@@ -116,6 +116,7 @@ void instance_list_free(struct instance_list *list) {
         js_free(list->items[i].where);
         js_free(list->items[i].attributes);
         js_free(list->items[i].params);
+        js_free(list->items[i].env);
         free(list->items[i].skip);
     }
     free(list->items);

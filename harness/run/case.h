@@ -72,6 +72,7 @@ struct instance {
     double seconds;   /* estimated wall time of one item, set-up and verification included */
     double limit_raw; /* physical limit in the metric's unit; NAN: unknown */
     double limit;     /* after packet headers; equal to limit_raw where those are unknown */
+    js *env;          /* variables that the item's process has beside the usual ones, owned; NULL: none */
     char *skip;       /* why it cannot run here, owned; NULL: it can */
 };
 
@@ -117,6 +118,7 @@ void shelf_put(struct shelf *shelf, const char *name, void *thing); /* `name` is
 
 /* Given to every function that runs in the worker's child. */
 struct case_context {
+    const char *metric; /* its name */
     const js *where, *attributes, *params;
     uint64_t seed; /* differs by item and round: for verification data and random order */
     int round;
@@ -150,6 +152,9 @@ struct bench_case {
                         warm-up */
     bool hidden;     /* not in list, not in any profile */
     struct needs needs;
+    /* "NAME=VALUE", ended by NULL: after a hang the same item runs once more with these in its environment,
+     * which tells one cause from another. NULL: it does not. */
+    const char *const *control;
     const struct metric *metrics;
     const struct series_row *series;
 

@@ -58,9 +58,10 @@ static bool serve_item(struct channel *channel, const js *item, struct shelf *sh
     return good && alive;
 }
 
-static void child_loop(struct channel *channel) {
+static void child_loop(struct channel *channel, struct stage *stage) {
     struct error err = {0};
     struct shelf *shelf = shelf_make(); /* ends with the process */
+    shelf_put(shelf, STAGE_ON_SHELF, stage);
     for (;;) {
         js *item = channel_next(channel, &err);
         if (item != NULL) {
@@ -79,7 +80,7 @@ static void child_loop(struct channel *channel) {
     }
 }
 
-static _Noreturn void child_body(int fd, int output, const js *env, pid_t parent) {
+static _Noreturn void child_body(int fd, int output, const js *env, pid_t parent, struct stage *stage) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         _exit(1);
@@ -91,7 +92,7 @@ static _Noreturn void child_body(int fd, int output, const js *env, pid_t parent
     apply_environment(env);
     struct channel channel;
     channel_open(&channel, fd, fd);
-    child_loop(&channel);
+    child_loop(&channel, stage);
     /* No exit handlers: CUDA's could hang or crash after a sticky error, and the verdict is already out. */
     fflush(stdout);
     _exit(0);
@@ -109,20 +110,22 @@ bool child_start(struct child *child, const js *env, struct error *err) {
     }
     fcntl(output[0], F_SETFL, O_NONBLOCK);
     pid_t parent = getpid();
+    struct stage *stage = stage_make();
     pid_t pid = fork();
     if (pid == 0) {
         close(pair[0]);
         close(output[0]);
-        child_body(pair[1], output[1], env, parent);
+        child_body(pair[1], output[1], env, parent, stage);
     }
     close(pair[1]);
     close(output[1]);
     if (pid < 0) {
         close(pair[0]);
         close(output[0]);
+        stage_free(stage);
         return FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot fork: %s", strerror(errno));
     }
-    *child = (struct child){.pid = pid, .output = output[0], .env = js_copy(env)};
+    *child = (struct child){.pid = pid, .output = output[0], .env = js_copy(env), .stage = stage};
     channel_open(&child->channel, pair[0], pair[0]);
     return true;
 }
@@ -132,6 +135,7 @@ static void forget(struct child *child) {
     if (child->output >= 0)
         close(child->output);
     js_free(child->env);
+    stage_free(child->stage);
     *child = (struct child){.output = -1, .channel = {.in = -1, .out = -1}};
 }
 
@@ -161,6 +165,32 @@ bool child_end(struct child *child, int64_t limit_ns, int *status) {
         return true;
     forget(child); /* left behind in the kernel: its GPUs are not touched again */
     return false;
+}
+
+/* The letter after the name in brackets, which may itself hold anything; '?' where it cannot be read. */
+static char kernel_state(pid_t pid) {
+    char path[64];
+    char line[512] = "";
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, line, sizeof line - 1);
+    if (fd >= 0)
+        close(fd);
+    line[n > 0 ? n : 0] = '\0';
+    const char *end = strrchr(line, ')');
+    return end != NULL && end[1] == ' ' && end[2] != '\0' ? end[2] : '?';
+}
+
+void child_explain(const struct child *child, struct text *out) {
+    char at[400];
+    char state = child->pid > 0 ? kernel_state(child->pid) : '?';
+    if (state == 'T' || state == 't')
+        text_add(out, "; its process is stopped (by SIGSTOP or a debugger)");
+    if (state == 'D')
+        text_add(out, "; its process waits in the kernel for the driver (state D)");
+    stage_get(child->stage, at, sizeof at);
+    if (at[0] != '\0')
+        text_addf(out, "; %s", at);
 }
 
 void child_fate(int status, char *out, size_t size) {

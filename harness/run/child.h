@@ -5,7 +5,9 @@
 #define GPUVET_RUN_CHILD_H
 
 #include "base/json.h"
+#include "base/text.h"
 #include "run/channel.h"
+#include "run/stage.h"
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -15,7 +17,12 @@ struct child {
     struct channel channel;
     int output; /* what libraries and the case write to stdout and stderr; -1 */
     js *env;    /* the item environment it was made with, owned */
+    struct stage *stage; /* what it says it is at, owned; NULL: nothing */
 };
+
+/* Adds what can be seen of a child that does not end: its state in the kernel where that explains something
+ * (stopped, uninterruptible), and what it said it was at. Call it before the child is ended. */
+void child_explain(const struct child *child, struct text *out);
 
 /* Forks a child with `env` (an object of strings, borrowed) set on top of the supervisor's environment. */
 bool child_start(struct child *child, const js *env, struct error *err);

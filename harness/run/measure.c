@@ -230,6 +230,7 @@ js *measure_item(const js *item, struct shelf *shelf) {
     const struct metric *metric =
         bench == NULL ? NULL : find_metric(bench, js_get_string(item, "metric", ""));
     struct case_context context = {
+        .metric = js_get_string(item, "metric", ""),
         .where = js_get(item, "where"),
         .attributes = js_get(item, "attributes"),
         .params = js_get(item, "params"),
@@ -256,7 +257,11 @@ js *measure_item(const js *item, struct shelf *shelf) {
         good = false;
         err = gone;
     }
-    js_set_string(result, "outcome", good ? "ok" : err.kind == ERROR_VERIFY ? "fail" : "error");
+    js_set_string(result, "outcome",
+                  good                         ? "ok"
+                  : err.kind == ERROR_VERIFY ? "fail"
+                  : err.kind == ERROR_ABSENT ? "skip"
+                                             : "error");
     if (!good)
         js_set_string(result, "reason", err.text);
     js_set(result, "flags", context.flags);

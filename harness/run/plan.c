@@ -423,6 +423,7 @@ static void add_twin(struct plan *plan, const struct plan_options *options, size
     twin.instance.where = js_copy(pinned->instance.where);
     twin.instance.attributes = js_copy(pinned->instance.attributes);
     twin.instance.params = js_copy(pinned->instance.params);
+    twin.instance.env = pinned->instance.env == NULL ? NULL : js_copy(pinned->instance.env);
     twin.instance.cpu = -1;
     js_remove(twin.instance.attributes, "os_node");
     js_remove(twin.instance.attributes, "os_nodes");

@@ -145,6 +145,7 @@ static bool on_deadline(struct supervisor *s, struct error *err) {
     keep_output(s);
     text_addf(&reason, "no end within %lld ms while running %s",
               (long long)js_get_int(s->item, "deadline_ms", 0), js_get_string(s->item, "case", "?"));
+    child_explain(&s->child, &reason);
     if (!child_end(&s->child, reap_limit_ns, &status)) {
         text_add(&reason, "; its process cannot be killed");
         add_wedged(s, &reason);

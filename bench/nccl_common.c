@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One item of a collective: data, warm-up, the two ways of timing, verification. */
+#include "bench/nccl_common.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "bench/nccl_set.h"
+#include "kernels/corrupt.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* As nccl-tests: 5 to warm up, and each operation on another part of the buffers, so that none finds its data
+ * in a cache that a real program would not have filled. */
+enum { WARM_UP = 5, WINDOWS = 20, ALIGNMENT = 256, MIN_BYTES = 16384 + 256 };
+static const size_t most_room = (size_t)512 << 20;
+
+struct state {
+    struct nccl_set *set;
+    struct nccl_shape shape;
+    enum nccl_metric metric;
+    size_t stride; /* bytes from window to window */
+    int windows;
+    int touched; /* windows that the timed operations used, from the first on */
+    uint32_t seed;
+    int samples, loop;
+    double *seconds; /* one row of `samples` a rank: of one operation */
+    struct gpu_clock_probe *probe;
+};
+
+/* ---- preparing ---- */
+
+static enum nccl_metric metric_of(const struct case_context *context) {
+    for (int m = 0; m < NCCL_METRICS; m++)
+        if (strcmp(context->metric, nccl_metrics[m].name) == 0)
+            return (enum nccl_metric)m;
+    return NCCL_TIME;
+}
+
+static bool plan(struct case_context *context, enum nccl_op op, struct state *s, struct error *err) {
+    enum nccl_type type = NCCL_FLOAT;
+    int64_t bytes = case_number(context, "bytes");
+    if (!nccl_type_of(case_text(context, "dtype"), &type) || bytes <= 0)
+        return FAIL(err, ERROR_DATA, "no such data type, or no bytes");
+    bool in_place = strcmp(case_text(context, "place"), "in") == 0;
+    if (!nccl_shape_make(op, context->n_gpus, type, (size_t)bytes, in_place, &s->shape))
+        return FAIL(err, ERROR_DATA, "%s has no such form", nccl_op_name(op));
+    s->shape.root = (int)case_number(context, "root");
+    if (s->shape.root < 0 || s->shape.root >= s->shape.ranks)
+        return FAIL(err, ERROR_DATA, "the root is none of the ranks");
+    s->metric = metric_of(context);
+    s->stride = (s->shape.bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    s->windows = s->stride * WINDOWS <= most_room ? WINDOWS : (int)(most_room / s->stride);
+    s->windows = s->windows < 1 ? 1 : s->windows;
+    s->seed = pattern_seed(context->seed, 0);
+    s->samples = context->wanted_samples;
+    s->loop = s->metric == NCCL_CALL ? 1 : context->operations;
+    s->loop = s->loop < 1 ? 1 : s->loop;
+    return true;
+}
+
+bool nccl_prepare(struct case_context *context, enum nccl_op op, struct error *err) {
+    struct state *s = mem_zeroed(1, sizeof *s);
+    struct nccl_set_options options = {.absent_rank = -1};
+    context->state = s;
+    if (!plan(context, op, s, err) || !nccl_set_get(context, &options, &s->set, err))
+        return RELAY(err);
+    size_t room = s->stride * (size_t)s->windows;
+    s->seconds = mem_zeroed((size_t)s->samples * (size_t)s->set->n, sizeof *s->seconds);
+    s->touched = s->windows < s->loop * s->samples ? s->windows : s->loop * s->samples;
+    js_set_int(context->extra, "windows", s->windows);
+    return (nccl_set_room(context, s->set, room < MIN_BYTES ? MIN_BYTES : room, err) &&
+            gpu_clock_probe_make(&s->probe, err)) ||
+           RELAY(err);
+}
+
+/* ---- in a rank's thread ---- */
+
+static uint64_t first_of(const struct state *s, int window) {
+    return (uint64_t)window * (s->stride / s->shape.element);
+}
+
+static char *receive_at(const struct state *s, const struct nccl_rank *rank, int window) {
+    return rank->receive + (size_t)window * s->stride +
+           nccl_receive_offset(&s->shape, rank->rank) * s->shape.element;
+}
+
+static char *send_at(const struct state *s, const struct nccl_rank *rank, int window) {
+    char *buffer = s->shape.in_place ? rank->receive : rank->send;
+    return buffer + (size_t)window * s->stride + nccl_send_offset(&s->shape, rank->rank) * s->shape.element;
+}
+
+static bool fill(const struct state *s, struct nccl_rank *rank, int windows, struct error *err) {
+    for (int w = 0; w < windows; w++) {
+        struct collective_data data;
+        nccl_give(&s->shape, rank->rank, first_of(s, w), s->seed, &data);
+        if (!gpu_check(collective_fill_device(send_at(s, rank, w), s->shape.sent, &data, rank->stream),
+                       "filling a buffer", err))
+            return RELAY(err);
+    }
+    return gpu_stream_wait(rank->stream, err) || RELAY(err);
+}
+
+static bool issue(const struct state *s, struct nccl_rank *rank, int window, struct error *err) {
+    rank->stage = NCCL_ISSUING;
+    return nccl_issue(rank->set->nccl, &s->shape, rank->rank, send_at(s, rank, window),
+                      receive_at(s, rank, window), rank->comm, rank->stream, err) ||
+           RELAY(err);
+}
+
+static bool issue_many(const struct state *s, struct nccl_rank *rank, int count, int *window,
+                       struct error *err) {
+    for (int i = 0; i < count; i++) {
+        if (!issue(s, rank, *window, err))
+            return RELAY(err);
+        *window = *window + 1 < s->windows ? *window + 1 : 0;
+    }
+    return true;
+}
+
+/* The first operation makes the connections; the thread takes its core after it. */
+static bool warm_up(const struct state *s, struct nccl_rank *rank, struct error *err) {
+    int window = 0;
+    if (!fill(s, rank, s->windows, err) || !issue_many(s, rank, 1, &window, err) || !nccl_wait(rank, err))
+        return RELAY(err);
+    nccl_settle(rank);
+    return (issue_many(s, rank, WARM_UP - 1, &window, err) && nccl_wait(rank, err)) || RELAY(err);
+}
+
+/* Every bit of what will arrive is turned on: not a number, and no value of ours. */
+static bool poison(const struct state *s, struct nccl_rank *rank, struct error *err) {
+    if (s->shape.in_place)
+        return true; /* the destination is the source: it is filled anew instead, for a last operation */
+    return gpu_memset(rank->receive, 0xff, s->stride * (size_t)s->windows, err) || RELAY(err);
+}
+
+static bool time_loop(const struct state *s, struct nccl_rank *rank, int *window, double *seconds,
+                      struct error *err) {
+    if (!nccl_barrier(rank, err))
+        return RELAY(err);
+    int64_t start = clock_raw();
+    if (!issue_many(s, rank, s->loop, window, err) || !nccl_wait(rank, err))
+        return RELAY(err);
+    *seconds = (double)(clock_raw() - start) / 1e9 / s->loop;
+    return true;
+}
+
+static bool time_call(const struct state *s, struct nccl_rank *rank, int *window, double *seconds,
+                      struct error *err) {
+    if (!nccl_barrier(rank, err))
+        return RELAY(err);
+    int64_t start = clock_raw();
+    if (!issue_many(s, rank, 1, window, err))
+        return RELAY(err);
+    rank->stage = NCCL_WAITING;
+    if (!gpu_stream_wait(rank->stream, err))
+        return RELAY(err);
+    *seconds = (double)(clock_raw() - start) / 1e9;
+    return true;
+}
+
+/* The SM clock of the first rank, read outside the timed part. */
+static bool probe_clock(const struct state *s, struct nccl_rank *rank, int which, struct error *err) {
+    if (rank->rank != 0)
+        return true;
+    return (gpu_clock_probe_read(s->probe, rank->stream, which, err) && gpu_stream_wait(rank->stream, err)) ||
+           RELAY(err);
+}
+
+/* In place every operation changed its own input: one more on fresh data is what gets checked. */
+static bool once_more(const struct state *s, struct nccl_rank *rank, struct error *err) {
+    int window = 0;
+    if (!s->shape.in_place)
+        return true;
+    return (nccl_barrier(rank, err) && fill(s, rank, 1, err) && nccl_barrier(rank, err) &&
+            issue_many(s, rank, 1, &window, err) && nccl_wait(rank, err)) ||
+           RELAY(err);
+}
+
+static bool measure(struct nccl_rank *rank, void *arg, struct error *err) {
+    const struct state *s = arg;
+    double *seconds = s->seconds + (size_t)rank->rank * (size_t)s->samples;
+    int window = 0;
+    rank->stage = NCCL_PREPARING;
+    if (!warm_up(s, rank, err) || !nccl_barrier(rank, err) || !poison(s, rank, err) ||
+        !probe_clock(s, rank, 0, err))
+        return RELAY(err);
+    for (int i = 0; i < s->samples; i++) {
+        bool call = s->metric == NCCL_CALL;
+        if (!(call ? time_call(s, rank, &window, &seconds[i], err)
+                   : time_loop(s, rank, &window, &seconds[i], err)))
+            return RELAY(err);
+    }
+    return (probe_clock(s, rank, 1, err) && once_more(s, rank, err)) || RELAY(err);
+}
+
+/* ---- results ---- */
+
+/* Over the ranks: nccl-tests' mean for what runs in a row; the slowest for one call, which everybody waits
+ * for. */
+static double over_ranks(const struct state *s, int sample) {
+    double sum = 0, most = 0;
+    for (int r = 0; r < s->set->n; r++) {
+        double one = s->seconds[(size_t)r * (size_t)s->samples + (size_t)sample];
+        sum += one;
+        most = fmax(most, one);
+    }
+    return s->metric == NCCL_CALL ? most : sum / s->set->n;
+}
+
+static int by_value(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static void tell_rates(struct case_context *context, const struct state *s, double *seconds) {
+    qsort(seconds, (size_t)s->samples, sizeof *seconds, by_value);
+    double middle = seconds[s->samples / 2];
+    double algbw = nccl_algbw(&s->shape, middle);
+    js_set_number(context->extra, "time_us", middle * 1e6);
+    js_set_number(context->extra, "algbw", algbw);
+    js_set_number(context->extra, "busbw", algbw * nccl_busbw_factor(s->shape.op, s->shape.ranks));
+}
+
+bool nccl_sample(struct case_context *context, struct samples *out, struct error *err) {
+    struct state *s = context->state;
+    if (!nccl_set_run(context, s->set, measure, s, err)) {
+        nccl_set_drop(context, s->set, true);
+        return RELAY(err);
+    }
+    double *seconds = mem_zeroed((size_t)s->samples, sizeof *seconds);
+    double factor = nccl_busbw_factor(s->shape.op, s->shape.ranks);
+    for (int i = 0; i < s->samples; i++) {
+        seconds[i] = over_ranks(s, i);
+        double algbw = nccl_algbw(&s->shape, seconds[i]);
+        samples_add(out, s->metric == NCCL_ALGBW   ? algbw
+                         : s->metric == NCCL_BUSBW ? algbw * factor
+                                                   : seconds[i] * 1e6);
+    }
+    js_append_number(context->sm_mhz, gpu_clock_probe_mhz(s->probe));
+    tell_rates(context, s, seconds);
+    free(seconds);
+    return true;
+}
+
+/* ---- verification ---- */
+
+static bool damage(struct case_context *context, const struct state *s, struct error *err) {
+    const struct nccl_rank *rank = &s->set->ranks[s->shape.op == NCCL_REDUCE ? s->shape.root : s->set->n - 1];
+    size_t count = 0;
+    struct collective_data data;
+    nccl_expect(&s->shape, rank->rank, 0, s->seed, &data, &count);
+    size_t blocks = count * s->shape.element / CORRUPT_WORD_BYTES;
+    if (strcmp(case_text(context, "corrupt"), "word") != 0)
+        return true;
+    uint64_t offset = blocks > 0 ? context->seed % blocks * CORRUPT_WORD_BYTES : 0;
+    js_set_int(context->extra, "corrupted_offset", (int64_t)offset);
+    return (gpu_use(&rank->device, err) &&
+            gpu_check(corrupt_word_device(receive_at(s, rank, 0), offset, rank->stream), "damaging the data",
+                      err) &&
+            gpu_stream_wait(rank->stream, err)) ||
+           RELAY(err);
+}
+
+static bool check_window(const struct state *s, struct nccl_rank *rank, int window, struct verification *out,
+                         struct error *err) {
+    struct collective_fault fault;
+    struct collective_data data;
+    size_t count = 0;
+    nccl_expect(&s->shape, rank->rank, first_of(s, window), s->seed, &data, &count);
+    if (!gpu_check(collective_check_device(receive_at(s, rank, window), count, &data, &fault, rank->stream),
+                   "checking a buffer", err))
+        return RELAY(err);
+    out->checked_bytes += count * s->shape.element;
+    if (out->bad == 0 && fault.bad > 0) {
+        snprintf(out->what, sizeof out->what, "result at rank %d (%.40s)", rank->rank, rank->device.bdf);
+        out->first_bad_offset = (uint64_t)window * s->stride + fault.first_offset;
+        out->expected = fault.expected;
+        out->found = fault.found;
+    }
+    out->bad += fault.bad;
+    return true;
+}
+
+bool nccl_verify(struct case_context *context, struct verification *out, struct error *err) {
+    struct state *s = context->state;
+    int windows = s->shape.in_place ? 1 : s->touched;
+    snprintf(out->what, sizeof out->what, "results at all ranks");
+    if (!damage(context, s, err))
+        return RELAY(err);
+    for (int r = 0; r < s->set->n; r++) {
+        struct nccl_rank *rank = &s->set->ranks[r];
+        if (!gpu_use(&rank->device, err))
+            return RELAY(err);
+        for (int w = 0; w < windows; w++)
+            if (!check_window(s, rank, w, out, err))
+                return error_context(err, "rank %d", r);
+    }
+    return gpu_use(&s->set->ranks[0].device, err) || RELAY(err);
+}
+
+void nccl_finish(struct case_context *context) {
+    struct state *s = context->state;
+    if (s == NULL)
+        return;
+    gpu_clock_probe_free(s->probe);
+    free(s->seconds);
+    free(s);
+    context->state = NULL;
+}

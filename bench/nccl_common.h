@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the cases of collectives share: where they run, and all their slots. A case is its operation and its
+ * name. */
+#ifndef GPUVET_BENCH_NCCL_COMMON_H
+#define GPUVET_BENCH_NCCL_COMMON_H
+
+#include "bench/nccl_ops.h"
+#include "run/case.h"
+
+/* time: us an operation, 20 (or fewer, where they are long) issued in a row by each rank's thread, as
+ * nccl-tests does; call: one operation from issue to completion seen by the slowest rank; algbw, busbw. */
+enum nccl_metric { NCCL_TIME, NCCL_CALL, NCCL_ALGBW, NCCL_BUSBW, NCCL_METRICS };
+extern const struct metric nccl_metrics[];
+extern const struct series_row nccl_series[];
+
+/* After a hang: the same item with this in its environment, to tell P2P from the rest. */
+extern const char *const nccl_control[];
+
+/* ---- groups of GPUs ---- */
+
+struct nccl_group {
+    int gpus[64]; /* places in the party, in PCI order: the ranks */
+    int n;
+    bool largest;
+};
+struct nccl_party {
+    const struct node *node;
+    const struct gpu_info *gpus[64];
+    int n;
+};
+/* GPUs that can be used. */
+void nccl_gather(const struct node *node, struct nccl_party *out);
+/* The first 2, 4 and 8 of them, and all. Returns how many of `out` (room for 8). */
+int nccl_groups(const struct nccl_party *party, struct nccl_group *out);
+/* where gpus, attributes order, bdfs, path_class and cpus; params ranks. Not pinned: each rank's thread has
+ * its own core. */
+struct instance *nccl_instance(const struct nccl_party *party, const struct nccl_group *group,
+                               const struct metric *metric, enum level level, struct instance_list *out);
+/* Seconds that making the group's communicator takes, once a child. */
+double nccl_join_estimate(int ranks);
+/* GB/s that one GPU can send to the others, the best of its links; NAN: not known. */
+double nccl_link_raw(const struct nccl_party *party, const struct nccl_group *group);
+
+/* ---- slots ---- */
+
+void nccl_instances(const struct node *node, enum nccl_op op, struct instance_list *out);
+bool nccl_prepare(struct case_context *context, enum nccl_op op, struct error *err);
+bool nccl_sample(struct case_context *context, struct samples *out, struct error *err);
+bool nccl_verify(struct case_context *context, struct verification *out, struct error *err);
+void nccl_finish(struct case_context *context);
+
+/* The whole of a case's file but its summary. */
+#define NCCL_CASE(file, operation, words)                                                                    \
+    static void instances(const struct node *node, struct instance_list *out) {                              \
+        nccl_instances(node, operation, out);                                                                \
+    }                                                                                                        \
+    static bool prepare(struct case_context *context, struct error *err) {                                   \
+        return nccl_prepare(context, operation, err);                                                        \
+    }                                                                                                        \
+    const struct bench_case case_nccl_##file = {                                                             \
+        .name = "nccl." #file,                                                                               \
+        .version = 1,                                                                                        \
+        .summary = words,                                                                                    \
+        .block = BLOCK_COLLECTIVE,                                                                           \
+        .quiet = true,                                                                                       \
+        .needs = {.gpus = 1},                                                                                \
+        .control = nccl_control,                                                                             \
+        .metrics = nccl_metrics,                                                                             \
+        .series = nccl_series,                                                                               \
+        .instances = instances,                                                                              \
+        .prepare = prepare,                                                                                  \
+        .sample = nccl_sample,                                                                               \
+        .verify = nccl_verify,                                                                               \
+        .finish = nccl_finish,                                                                               \
+    }
+
+#endif

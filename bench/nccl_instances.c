@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which collectives run: what is judged in every round, and what is only shown. */
+#include "base/mem.h"
+#include "bench/launch_common.h"
+#include "bench/nccl_common.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { CALLS = 500, LOOP = 20, MIN_LOOP = 4, SAMPLES = 7, FEW_SAMPLES = 3, JUDGED_PER_GROUP = 8 };
+static const size_t small[] = {32 << 10, 256 << 10}, large[] = {1 << 20, 64 << 20};
+static const double sample_seconds = 0.01;  /* as long as a sample of 20 operations may get */
+static const double set_up_seconds = 0.012; /* threads, filling, checking */
+static const double assumed_gbps = 20;      /* busbw, where no limit is known */
+static const double usual_share = 0.65;     /* of the links' rate that a collective reaches */
+
+const struct metric nccl_metrics[] = {
+    [NCCL_TIME] = {"time", QUANTITY_TIME, TIMING_HOST},
+    [NCCL_CALL] = {"call", QUANTITY_TIME, TIMING_HOST},
+    [NCCL_ALGBW] = {"algbw", QUANTITY_BANDWIDTH, TIMING_HOST},
+    [NCCL_BUSBW] = {"busbw", QUANTITY_BANDWIDTH, TIMING_HOST},
+    [NCCL_METRICS] = {0},
+};
+
+const struct series_row nccl_series[] = {
+    {.metric = "time", .statistic = "p50", .delta_rel = 0.03, .between_rel = 0.02},
+    {.metric = "call", .statistic = "p50", .delta_rel = 0.10, .delta_abs = 0.2, .between_rel = 0.05},
+    {.metric = "call", .statistic = "p99", .delta_rel = 0.25, .between_rel = 0.15, .descriptive = true},
+    {.metric = "algbw", .statistic = "", .delta_rel = 0.03, .between_rel = 0.02, .descriptive = true},
+    {.metric = "busbw", .statistic = "", .delta_rel = 0.03, .between_rel = 0.02, .descriptive = true},
+    {0},
+};
+
+const char *const nccl_control[] = {"NCCL_P2P_DISABLE=1", NULL};
+
+struct maker {
+    struct nccl_party party;
+    const struct nccl_group *group;
+    enum nccl_op op;
+    double link_raw;
+    int judged; /* items that share the cost of making the communicator */
+    struct instance_list *out;
+};
+
+/* ---- cost ---- */
+
+static double operation_seconds(const struct maker *m, size_t bytes) {
+    double link = isfinite(m->link_raw) ? m->link_raw * usual_share : assumed_gbps;
+    double n = m->group->n;
+    return 10e-6 + 2e-6 * n + (double)bytes * nccl_busbw_factor(m->op, m->group->n) / (link * 1e9);
+}
+
+static void set_cost(const struct maker *m, struct instance *instance, size_t bytes) {
+    double each = operation_seconds(m, bytes);
+    if (instance->metric == &nccl_metrics[NCCL_CALL]) {
+        instance->samples = CALLS;
+        instance->seconds = CALLS * (each + 4e-6);
+    } else {
+        bool long_one = LOOP * each > sample_seconds;
+        instance->operations = long_one ? (int)fmax(MIN_LOOP, sample_seconds / each) : LOOP;
+        instance->samples = long_one ? FEW_SAMPLES : SAMPLES;
+        instance->seconds = instance->samples * instance->operations * each + 6 * each;
+    }
+    /* Filling and checking, at a cautious rate; up to 20 windows and 512 MiB. */
+    instance->seconds += set_up_seconds + (double)(bytes * 20 < 512U << 20 ? bytes * 20 : 512U << 20) / 2e11;
+    instance->seconds += nccl_join_estimate(m->group->n) / m->judged;
+}
+
+/* ---- one ---- */
+
+/* In-switch reduction (NVLS) sends each byte once where a ring sends it 2 (n - 1) ÷ n times. */
+static void set_limit(const struct maker *m, struct instance *instance) {
+    double n = m->group->n;
+    double factor = m->op == NCCL_ALL_REDUCE ? fmax(1, 2 * (n - 1) / n) : 1;
+    if (instance->metric != &nccl_metrics[NCCL_BUSBW] || !isfinite(m->link_raw))
+        return;
+    instance->limit_raw = m->link_raw * factor;
+    instance->limit = instance->limit_raw;
+}
+
+static struct instance *add(const struct maker *m, enum nccl_metric metric, size_t bytes, enum nccl_type type,
+                            bool in_place, enum level level) {
+    struct nccl_shape shape;
+    if (!nccl_shape_make(m->op, m->group->n, type, bytes, in_place, &shape))
+        return NULL;
+    struct instance *instance = nccl_instance(&m->party, m->group, &nccl_metrics[metric], level, m->out);
+    js_set_int(instance->params, "bytes", (int64_t)shape.bytes);
+    js_set_string(instance->params, "dtype", nccl_type_name(type));
+    js_set_string(instance->params, "place", in_place ? "in" : "out");
+    if (m->op == NCCL_BROADCAST || m->op == NCCL_REDUCE)
+        js_set_int(instance->params, "root", 0);
+    if (metric == NCCL_CALL) {
+        js_set_string(instance->params, "wait", "spin");
+        launch_set_after(instance, 0);
+    }
+    set_cost(m, instance, shape.bytes);
+    set_limit(m, instance);
+    return instance;
+}
+
+/* ---- all ---- */
+
+static void add_judged(const struct maker *m) {
+    if (m->op == NCCL_ALL_REDUCE) {
+        static const enum nccl_type types[] = {NCCL_FLOAT, NCCL_BF16};
+        for (int type = 0; type < 2; type++)
+            for (int i = 0; i < 2; i++) {
+                add(m, NCCL_CALL, small[i], types[type], false, LEVEL_PRIMARY);
+                add(m, NCCL_TIME, large[i], types[type], false, LEVEL_PRIMARY);
+            }
+    } else if (m->group->largest) {
+        add(m, NCCL_CALL, small[1], NCCL_FLOAT, false, LEVEL_PRIMARY);
+        add(m, NCCL_TIME, large[1], NCCL_FLOAT, false, LEVEL_PRIMARY);
+    }
+}
+
+static bool fits_memory(const struct maker *m, size_t bytes) {
+    for (int i = 0; i < m->group->n; i++) {
+        int64_t mib = m->party.gpus[m->group->gpus[i]]->memory_mib;
+        if (mib > 0 && (double)mib * 1048576 * 0.6 < 2.0 * (double)bytes)
+            return false;
+    }
+    return true;
+}
+
+/* Whether add_judged has it on the largest group. */
+static bool is_judged(const struct maker *m, enum nccl_metric metric, size_t bytes, enum nccl_type type) {
+    const size_t *sizes = metric == NCCL_CALL ? small : large;
+    bool all_reduce = m->op == NCCL_ALL_REDUCE;
+    return (type == NCCL_FLOAT || (all_reduce && type == NCCL_BF16)) &&
+           (bytes == sizes[1] || (all_reduce && bytes == sizes[0]));
+}
+
+static void add_sweep(const struct maker *m) {
+    for (size_t bytes = 8; bytes <= (size_t)4 << 30; bytes *= 2) {
+        enum nccl_metric metric = bytes < large[0] ? NCCL_CALL : NCCL_BUSBW;
+        bool there = metric == NCCL_CALL ? is_judged(m, metric, bytes, NCCL_FLOAT) : bytes == large[1];
+        if (!there && fits_memory(m, bytes))
+            add(m, metric, bytes, NCCL_FLOAT, false, LEVEL_THOROUGH);
+    }
+}
+
+static void add_shown(const struct maker *m) {
+    enum level most = m->op == NCCL_ALL_REDUCE ? LEVEL_DESCRIPTIVE : LEVEL_THOROUGH;
+    add(m, NCCL_BUSBW, large[1], NCCL_FLOAT, false, most);
+    add(m, NCCL_ALGBW, large[1], NCCL_FLOAT, false, LEVEL_THOROUGH);
+    add_sweep(m);
+    for (int type = NCCL_INT32; type <= NCCL_BF16; type++)
+        for (int i = 0; i < 2; i++) {
+            if (!is_judged(m, NCCL_TIME, large[i], (enum nccl_type)type))
+                add(m, NCCL_TIME, large[i], (enum nccl_type)type, false, LEVEL_THOROUGH);
+            add(m, NCCL_TIME, large[i], (enum nccl_type)type, true, LEVEL_THOROUGH);
+        }
+}
+
+static void add_hidden(const struct maker *m, size_t bytes, bool in_place) {
+    struct instance *instance = add(m, NCCL_TIME, bytes, NCCL_FLOAT, in_place, LEVEL_HIDDEN);
+    if (instance != NULL)
+        js_set_string(instance->params, "corrupt", "word");
+}
+
+/* On a machine with one GPU the rest can be shown to work: loading, a communicator of one rank, data, times.
+ */
+static void add_alone(struct maker *m) {
+    struct nccl_group one = {.n = 1, .largest = true};
+    m->group = &one;
+    m->judged = 1;
+    m->link_raw = NAN;
+    for (int metric = NCCL_TIME; metric <= NCCL_CALL; metric++) {
+        struct instance *instance =
+            add(m, (enum nccl_metric)metric, large[0], NCCL_FLOAT, false, LEVEL_HIDDEN);
+        if (instance != NULL)
+            js_set_string(instance->params, "corrupt", "none");
+    }
+    add_hidden(m, large[0], false);
+}
+
+static void skip_all(const struct node *node, const struct nccl_party *party, struct instance_list *out) {
+    struct instance *instance = instance_add(out, &nccl_metrics[NCCL_TIME], LEVEL_PRIMARY);
+    char why[160];
+    snprintf(why, sizeof why, "needs 2 GPUs that can be used, %d of %zu can", party->n, node->gpus.count);
+    instance->skip = mem_copy_string(why);
+}
+
+void nccl_instances(const struct node *node, enum nccl_op op, struct instance_list *out) {
+    struct maker m = {.op = op, .out = out};
+    struct nccl_group groups[8] = {0};
+    nccl_gather(node, &m.party);
+    int n = nccl_groups(&m.party, groups);
+    if (n == 0)
+        skip_all(node, &m.party, out);
+    if (n == 0 && m.party.n == 1)
+        add_alone(&m);
+    for (int i = 0; i < n; i++) {
+        m.group = &groups[i];
+        m.link_raw = nccl_link_raw(&m.party, m.group);
+        /* Six sisters add two each to the largest group's, and a step that decodes two. */
+        m.judged = groups[i].largest ? JUDGED_PER_GROUP + 14 : JUDGED_PER_GROUP;
+        add_judged(&m);
+        if (!groups[i].largest)
+            continue;
+        add_shown(&m);
+        add_hidden(&m, large[0], false);
+        add_hidden(&m, large[0], true);
+    }
+}
