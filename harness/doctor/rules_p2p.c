@@ -408,19 +408,29 @@ static void check_proof(const struct scene *scene, struct findings *out) {
     p2p_facts_free(&p);
 }
 
+static bool is_busy_alone(const js *gpu) {
+    const js *processes = js_get(gpu, "processes");
+    return js_get_int(gpu, "utilization_percent", -1) >= 99 && js_is_array(processes) &&
+           js_length(processes) == 0;
+}
+
+/* Two at least, since a collective hangs on all of its GPUs, and one that draws a desktop is busy without a
+ * compute process too. A container sees no process of others. */
 static void check_wedged(const struct scene *scene, struct findings *out) {
     const js *gpus = js_get(scene->probes, "gpus");
-    for (size_t i = 0; !scene->container && i < js_length(gpus); i++) {
+    size_t busy = 0;
+    for (size_t i = 0; i < js_length(gpus); i++)
+        busy += is_busy_alone(js_at(gpus, i));
+    if (scene->container || busy < 2)
+        return;
+    struct finding *f = finding_add(
+        out, "p2p.wedged", SEVERITY_FAIL,
+        "%zu GPUs are busy, and no process uses them: wedged after a hung collective or copy", busy);
+    for (size_t i = 0; i < js_length(gpus); i++) {
         const js *gpu = js_at(gpus, i);
-        const js *processes = js_get(gpu, "processes");
-        if (js_get_int(gpu, "utilization_percent", -1) < 99 || !js_is_array(processes) ||
-            js_length(processes) > 0)
+        if (!is_busy_alone(gpu))
             continue;
-        struct finding *f =
-            finding_add(out, "p2p.wedged", SEVERITY_FAIL,
-                        "GPU %s is busy without a process: wedged after a hung collective or copy",
-                        js_get_string(gpu, "bdf", "?"));
-        finding_evidence(f, "nvmlDeviceGetUtilizationRates", "%lld %%, no process",
+        finding_evidence(f, js_get_string(gpu, "bdf", "?"), "%lld %% busy, no process",
                          (long long)js_get_int(gpu, "utilization_percent", 0));
         finding_remedy(f, "nvidia-smi --gpu-reset -i %lld (as root, nothing using it), else reboot",
                        (long long)js_get_int(gpu, "index", (int64_t)i));

@@ -30,6 +30,37 @@ static void find_symbol(void *library, const char *name, void *to) {
     memcpy(to, &function, sizeof function);
 }
 
+static bool is_busy_alone(const js *gpu) {
+    const js *processes = js_get(gpu, "processes");
+    return js_get_int(gpu, "utilization_percent", -1) >= 99 && js_is_array(processes) &&
+           js_length(processes) == 0;
+}
+
+/* GPUs that are busy without a process: "utilization_percent" and "processes" in their entries. NVML's figure
+ * is of the last second, so what just ended looks the same: asked again later. */
+static void add_ghost_load(struct nvml *nvml, js *gpus) {
+    static const int64_t later_ns = 1500 * NS_PER_MS;
+    struct clock clock = clock_real();
+    struct error err = {0};
+    js *load = nvml_activity(nvml, &err);
+    bool any = false;
+    for (size_t i = 0; i < js_length(load); i++)
+        any = any || is_busy_alone(js_at(load, i));
+    js_free(load);
+    if (!any)
+        return;
+    clock_sleep(&clock, later_ns);
+    load = nvml_activity(nvml, &err);
+    for (size_t i = 0; i < js_length(load); i++)
+        for (size_t k = 0; k < js_length(gpus) && is_busy_alone(js_at(load, i)); k++)
+            if (js_equal(js_get(js_at(load, i), "uuid"), js_get(js_at(gpus, k), "uuid"))) {
+                js_set(js_at(gpus, k), "utilization_percent",
+                       js_copy(js_get(js_at(load, i), "utilization_percent")));
+                js_set(js_at(gpus, k), "processes", js_new_array());
+            }
+    js_free(load);
+}
+
 static void ask_nvml(void *argument, int fd) {
     struct error err = {0};
     (void)argument;
@@ -54,6 +85,7 @@ static void ask_nvml(void *argument, int fd) {
     if (gpus != NULL) {
         js *p2p = NULL, *nvlink = NULL;
         nvml_peers(nvml, gpus, &p2p, &nvlink);
+        add_ghost_load(nvml, gpus);
         js_set(out, "gpus", gpus);
         if (p2p != NULL)
             js_set(out, "p2p", p2p);

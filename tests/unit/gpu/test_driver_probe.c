@@ -133,6 +133,24 @@ static void pairs(void **state) {
     js_free(probes);
 }
 
+/* A GPU that is busy without a process is told; one with a process, or idle, is not. */
+static void ghost_load(void **state) {
+    (void)state;
+    js *probes = probe("count 2\nutilization 100\n", "init 0\n", patient);
+    for (size_t i = 0; i < 2; i++) {
+        const js *gpu = js_at(js_get(probes, "gpus"), i);
+        assert_int_equal(js_get_int(gpu, "utilization_percent", -1), 100);
+        assert_true(js_is_array(js_get(gpu, "processes")));
+    }
+    js_free(probes);
+    probes = probe("count 2\nutilization 100\nprocesses 1\n", "init 0\n", patient);
+    assert_null(js_get(js_at(js_get(probes, "gpus"), 0), "utilization_percent"));
+    js_free(probes);
+    probes = probe("count 2\n", "init 0\n", patient);
+    assert_null(js_get(js_at(js_get(probes, "gpus"), 0), "utilization_percent"));
+    js_free(probes);
+}
+
 /* Root's library makes the nodes that it misses, where nobody else sees them. */
 static void nothing_stays(void **state) {
     (void)state;
@@ -166,6 +184,7 @@ int main(void) {
         cmocka_unit_test_teardown(misbehaviour, drop_both),
         cmocka_unit_test_teardown(nvml_alone, drop_both),
         cmocka_unit_test_teardown(absent, drop_both),
+        cmocka_unit_test_teardown(ghost_load, drop_both),
         cmocka_unit_test_teardown(pairs, drop_both),
         cmocka_unit_test_teardown(nothing_stays, drop_both),
         cmocka_unit_test_teardown(no_privileges, drop_both),
