@@ -58,5 +58,16 @@ gpuvet_module(run gv_bench gv_target gv_gpu gv_system gv_stats gv_ext_zlib gv_ba
 
 gpuvet_module(compare gv_run gv_stats gv_base)
 gpuvet_module(report gv_run gv_stats gv_base)
+# The page's style and script and the plot scripts are in the program: a report needs no source tree.
+file(GLOB embedded CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/harness/report/page.css
+     ${PROJECT_SOURCE_DIR}/harness/report/page.js ${PROJECT_SOURCE_DIR}/scripts/plot/*.gp)
+list(JOIN embedded "|" embedded_list)
+add_custom_command(
+  OUTPUT ${PROJECT_BINARY_DIR}/generated/embedded.c
+  COMMAND ${CMAKE_COMMAND} "-DFILES=${embedded_list}" "-DOUTPUT=${PROJECT_BINARY_DIR}/generated/embedded.c"
+          -P ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
+  DEPENDS ${embedded} ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
+  COMMENT "" VERBATIM)
+target_sources(gv_report PRIVATE ${PROJECT_BINARY_DIR}/generated/embedded.c)
 gpuvet_module(doctor gv_system gv_base)
 file(GLOB cli_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/harness/cli/*.c)

@@ -12,6 +12,7 @@ extern const struct command command_baseline;
 extern const struct command command_doctor;
 extern const struct command command_env;
 extern const struct command command_topo;
+extern const struct command command_report;
 extern const struct command command_version;
 /* Hidden: gpuvet starts these itself. */
 extern const struct command command_worker;

@@ -16,8 +16,9 @@
 enum { EXIT_USAGE = 2 };
 
 static const struct command *const commands[] = {
-    &command_doctor, &command_run,     &command_list,   &command_compare, &command_baseline, &command_env,
-    &command_topo,   &command_version, &command_worker, &command_keeper,  &command_enter,    &command_undo,
+    &command_doctor, &command_run,   &command_list,   &command_compare, &command_baseline,
+    &command_env,    &command_topo,  &command_report, &command_version, &command_worker,
+    &command_keeper, &command_enter, &command_undo,
 };
 enum { N_COMMANDS = sizeof commands / sizeof *commands };
 

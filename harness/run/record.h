@@ -143,8 +143,8 @@ enum {
  * of one series and round the later counts, with a note. */
 bool run_read(const char *path, struct run *out, struct error *err);
 void run_free(struct run *run);
-/* Hands every record of a run file, in its order, to `see`: for what struct run leaves out. The file is checked
- * as run_read does; `key` is the record's, without a statistic's suffix. */
+/* Hands every record of a run file, in its order, to `see`: for what struct run leaves out. The file is
+ * checked as run_read does; `key` is the record's, without a statistic's suffix. */
 bool run_visit(const char *path, void (*see)(void *state, const char *key, const js *record), void *state,
                struct error *err);
 /* NULL: the run has no such series. */

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+# Writes OUTPUT, a C file that holds FILES (a list with | between) as bytes, for report/embedded.h.
+string(REPLACE "|" ";" files "${FILES}")
+set(text "#include \"report/embedded.h\"\n#include <stddef.h>\n")
+set(table "")
+set(number 0)
+foreach(file IN LISTS files)
+  get_filename_component(name ${file} NAME)
+  file(READ ${file} hex HEX)
+  string(REGEX REPLACE "([0-9a-f][0-9a-f])" "'\\\\x\\1'," bytes "${hex}")
+  string(APPEND text "static const char file${number}[] = {${bytes}0};\n")
+  string(APPEND table "    {\"${name}\", file${number}},\n")
+  math(EXPR number "${number} + 1")
+endforeach()
+file(WRITE ${OUTPUT} "${text}const struct embedded_file embedded_files[] = {\n${table}    {NULL, NULL},\n};\n")
