@@ -20,7 +20,7 @@
 
 /* ---- resolving below a root ---- */
 
-enum { WALK_DEPTH = 64, WALK_LINKS = 40 };
+enum { WALK_DEPTH = 64, WALK_LINKS = 40, OPEN_TRIES = 8 };
 
 /* The folders from the root down to where the walk is, so that ".." never leaves the root. */
 struct walk {
@@ -127,9 +127,13 @@ static int open_below(const char *root, const char *path, bool follow) {
         return -1;
     struct open_how how = {.flags = O_PATH | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW),
                            .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
-    long fd = syscall(SYS_openat2, root_fd, path, &how, sizeof how);
+    long fd = -1;
+    /* EAGAIN: something was renamed or mounted somewhere meanwhile, so that the kernel cannot vouch for "..".
+     */
+    for (int i = 0; i < OPEN_TRIES && fd < 0 && (i == 0 || errno == EAGAIN); i++)
+        fd = syscall(SYS_openat2, root_fd, path, &how, sizeof how);
     /* A container's filter may answer for an old kernel, or forbid the call. */
-    if (fd < 0 && (errno == ENOSYS || errno == EPERM))
+    if (fd < 0 && (errno == ENOSYS || errno == EPERM || errno == EAGAIN))
         fd = look_walk(root_fd, path, follow);
     int keep = errno;
     close(root_fd);

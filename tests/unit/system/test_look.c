@@ -8,10 +8,12 @@
 #include "unit/unit.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static char folder[64];
@@ -131,6 +133,48 @@ static void reads_bounded(void **state) {
     free(dir);
 }
 
+/* While anything is renamed anywhere the kernel may refuse a path with ".." (EAGAIN): the answer is the same.
+ */
+static void is_not_disturbed_by_renames(void **state) {
+    (void)state;
+    char tree[] = "/tmp/gpuvet-look-XXXXXX";
+    assert_non_null(mkdtemp(tree));
+    struct text path = {0};
+    struct error err = {0};
+    text_addf(&path, "%s/a/b", tree);
+    assert_true(folder_make(text_string(&path), &err));
+    text_add(&path, "/link");
+    assert_int_equal(symlink("../../file", text_string(&path)), 0);
+    text_clear(&path);
+    text_addf(&path, "%s/file", tree);
+    assert_true(file_replace(text_string(&path), "7\n", 2, &err));
+    text_clear(&path);
+    text_addf(&path, "%s/one", tree);
+    char *one = text_take(&path);
+    text_addf(&path, "%s/two", tree);
+    char *two = text_take(&path);
+    assert_int_equal(mkdir(one, 0700), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        for (;;) {
+            (void)rename(one, two);
+            (void)rename(two, one);
+        }
+    struct source source = {.root = tree};
+    int lost = 0;
+    for (int i = 0; i < 150000; i++)
+        lost += !look_exists(&source, "/a/b/link");
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_int_equal(lost, 0);
+    text_addf(&path, "rm -r %s", tree);
+    assert_int_equal(system(text_string(&path)), 0);
+    text_free(&path);
+    free(one);
+    free(two);
+}
+
 static void says_what_needs_root(void **state) {
     (void)state;
     bool root = geteuid() == 0; /* root may read everything: become somebody else for the while */
@@ -193,7 +237,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stays_inside),         cmocka_unit_test(reads_bounded),
         cmocka_unit_test(says_what_needs_root), cmocka_unit_test(counts_what_differs),
-        cmocka_unit_test(takes_words_apart),
+        cmocka_unit_test(takes_words_apart),    cmocka_unit_test(is_not_disturbed_by_renames),
     };
     return cmocka_run_group_tests(tests, make_tree, remove_tree);
 }
