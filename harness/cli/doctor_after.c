@@ -109,7 +109,7 @@ static bool has_baseline(const struct after *a) {
 /* Whether this boot is to be judged, and why in `changes`. */
 static bool is_due(struct after *a) {
     const js *before = has_baseline(a) ? a->view.before : js_get(a->last, "environment");
-    if (before == NULL)
+    if (!js_is_object(before))
         text_add(&a->changes, "never judged here before");
     else
         compare(a, before);
@@ -212,7 +212,7 @@ static bool put_state(const struct after *a, const char *verdict, struct error *
     const js *seen = js_get(a->last, "environment");
     js *baseline = watched_of(a->view.before);
     const js *before = js_is_object(seen) && !js_equal(seen, a->now) ? seen : js_get(a->last, "before");
-    if (before == NULL && js_length(baseline) > 0 && !js_equal(baseline, a->now))
+    if (!js_is_object(before) && js_length(baseline) > 0 && !js_equal(baseline, a->now))
         before = baseline;
     js *out = js_new_object();
     clock_stamp(clock_wall(&clock), when);
@@ -220,7 +220,7 @@ static bool put_state(const struct after *a, const char *verdict, struct error *
     js_set_string(out, "at", when);
     js_set_string(out, "verdict", verdict);
     js_set(out, "environment", js_copy(a->now));
-    if (before != NULL)
+    if (js_is_object(before))
         js_set(out, "before", js_copy(before));
     char *text = js_text_pretty(out);
     bool good = a->state == NULL || put_file(a->state, text, strlen(text), err);

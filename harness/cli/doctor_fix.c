@@ -68,7 +68,7 @@ static bool not_found(const struct fix *f, const char *name, const char *near, s
 static bool make_plan(struct fix *f, struct error *err) {
     const char *name = f->options->what;
     const char *near = NULL;
-    if (text_starts(name, "lxc:"))
+    if (text_starts(name, "lxc:") || text_starts(name, "pct:"))
         name += strlen("lxc:");
     const struct container *c = mend_find(&f->view.scene.containers, name, &near);
     if (c == NULL)
