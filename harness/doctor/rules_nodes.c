@@ -120,8 +120,12 @@ static void check_ctl(const struct scene *scene, struct findings *out) {
     for (size_t i = 0; access != NULL && i < access->n_subjects; i++)
         any_gpu = any_gpu || (access->subjects[i].role == ROLE_GPU && access->subjects[i].node != NULL);
     if (s != NULL && (any_gpu || s->needed)) {
-        struct finding *f = finding_add(out, "nodes.ctl-missing", SEVERITY_FAIL,
-                                        "/dev/nvidiactl is missing, so that no program finds a GPU");
+        /* Root's libraries make it for themselves where the device cgroup lets them; nobody else's do. */
+        bool made = was_answered(scene);
+        struct finding *f =
+            finding_add(out, "nodes.ctl-missing", made ? SEVERITY_INFO : SEVERITY_FAIL,
+                        made ? "/dev/nvidiactl is missing; root's CUDA makes it, other users find no GPU"
+                             : "/dev/nvidiactl is missing, so that no program finds a GPU");
         access_evidence(f, s);
         if (scene->container)
             finding_remedy(
@@ -142,7 +146,7 @@ static void check_gpu_missing(const struct scene *scene, struct findings *out) {
          (s = access_next(access, s, ROLE_GPU, TROUBLE_MISSING)) != NULL;) {
         if (s->gpu == NULL)
             continue;
-        bool works = !scene->container && was_answered(scene) && s->gpu->in_nvml;
+        bool works = was_answered(scene) && s->gpu->in_nvml;
         struct finding *f = finding_add(out, "nodes.gpu-missing", works ? SEVERITY_INFO : SEVERITY_FAIL,
                                         "%s is missing: GPU %s is lost, without an error from CUDA or NVML",
                                         s->path, s->gpu->bdf);
@@ -272,6 +276,12 @@ static bool is_decimal_mistake(int mode) {
     return mode == 666 || mode == 660 || mode == 777;
 }
 
+/* Groups inside are given from outside, when the container is made. */
+static bool by_engine(const struct scene *scene) {
+    return scene->container &&
+           (strcmp(scene->manager, "docker") == 0 || strcmp(scene->manager, "podman") == 0);
+}
+
 static void mode_remedies(const struct scene *scene, const struct access_subject *s, struct finding *f) {
     bool in_group = (s->node->mode >> 3 & 06) == 06;
     char *group = group_name(scene, s->node->gid);
@@ -287,6 +297,13 @@ static void mode_remedies(const struct scene *scene, const struct access_subject
             "give the node a group that the user inside is in: Proxmox VE: pct set ID --dev0 %s,gid=GID (GID: its "
             "number inside the container); LXD: gpu device with gid=GID; docker: --group-add",
             s->path);
+    else if (in_group && s->node->gid > 0 && strcmp(scene->manager, "kubernetes") == 0)
+        finding_remedy(f, "in the pod: securityContext: supplementalGroups: [%lld]%s%s%s",
+                       (long long)s->node->gid, group != NULL ? "   (" : "", group != NULL ? group : "",
+                       group != NULL ? ")" : "");
+    else if (in_group && s->node->gid > 0 && by_engine(scene))
+        finding_remedy(f, "%s run --group-add %lld …%s%s%s", scene->manager, (long long)s->node->gid,
+                       group != NULL ? "   (" : "", group != NULL ? group : "", group != NULL ? ")" : "");
     else if (in_group && s->node->gid > 0)
         finding_remedy(f, "usermod -aG %s USER, and log in again (a service: SupplementaryGroups=%s)",
                        group != NULL ? group : "GROUP", group != NULL ? group : "GROUP");

@@ -17,9 +17,9 @@ FILTER = os.path.join(HERE, "..", "cli", "device_filter.py")
 PREPARE = r"""
 mount --make-rprivate /
 mkdir -p "$W/dev"; mount -t tmpfs -o mode=755 tmpfs "$W/dev"
-for n in null zero full random urandom tty nvidia* ; do [ -c /dev/$n ] && cp -a /dev/$n "$W/dev/"; done
+cd /dev; for n in null zero full random urandom tty nvidia[0-9]* nvidiactl nvidia-modeset nvidia-uvm nvidia-uvm-tools; do [ -c /dev/$n ] && cp -a /dev/$n "$W/dev/"; done
 [ -d /dev/nvidia-caps ] && cp -a /dev/nvidia-caps "$W/dev/"
-mkdir -p "$W/dev/shm" "$W/dev/pts"; mount -t tmpfs tmpfs "$W/dev/shm"
+cd /; mkdir -p "$W/dev/shm" "$W/dev/pts"; mount -t tmpfs tmpfs "$W/dev/shm"
 mount --move "$W/dev" /dev
 ulimit -c 0
 eval "$BREAK"
