@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MAX_ALL_PAIRS = 8 };
 enum {
     FEW_OPERATIONS = 1,
     NVLINK_OPERATIONS = 8,
@@ -32,6 +33,11 @@ void p2p_gather(const struct node *node, struct p2p_party *out) {
 
 bool p2p_is_nvlink(const struct p2p_path *path) {
     return path->nvlinks > 0;
+}
+
+bool p2p_is_judged(const struct p2p_party *party, const struct p2p_path *path) {
+    bool neighbours = path->to == (path->from + 1) % party->n;
+    return party->n <= MAX_ALL_PAIRS || neighbours || path->stands_for_others;
 }
 
 static void name_class(const struct p2p_party *party, struct p2p_path *p) {

@@ -29,6 +29,10 @@ struct p2p_path {
 /* All ordered pairs, owned (free); returns how many. */
 int p2p_paths(const struct p2p_party *party, struct p2p_path **out);
 bool p2p_is_nvlink(const struct p2p_path *path);
+/* Whether every ordered pair may have judged series: up to eight GPUs. On more the pairs would take longer
+ * than a round may, and have more series than can be judged together: then neighbours, and one pair of each
+ * kind. */
+bool p2p_is_judged(const struct p2p_party *party, const struct p2p_path *path);
 /* What the driver's word means. */
 const char *p2p_status_meaning(const char *status);
 

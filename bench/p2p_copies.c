@@ -26,7 +26,8 @@ static struct instance *add(const struct maker *m, const struct p2p_path *path, 
 
 /* Every pair's writes are judged, and of reads those of one pair of each kind. */
 static enum level level_of(const struct maker *m, const struct p2p_path *path) {
-    return !m->read || path->stands_for_others ? LEVEL_PRIMARY : LEVEL_DESCRIPTIVE;
+    bool judged = m->read ? path->stands_for_others : p2p_is_judged(m->party, path);
+    return judged ? LEVEL_PRIMARY : LEVEL_DESCRIPTIVE;
 }
 
 static void add_sizes(const struct maker *m, const struct p2p_path *path) {

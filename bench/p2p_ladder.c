@@ -35,7 +35,8 @@ static void instances(const struct node *node, struct instance_list *out) {
         if (path->from > path->to) /* both ways are in one ladder */
             continue;
         const struct gpu_info *from = party.gpus[path->from], *to = party.gpus[path->to];
-        struct instance *instance = p2p_instance(&party, path, &metrics[0], LEVEL_PRIMARY, false, out);
+        enum level level = p2p_is_judged(&party, path) ? LEVEL_PRIMARY : LEVEL_DESCRIPTIVE;
+        struct instance *instance = p2p_instance(&party, path, &metrics[0], level, false, out);
         const char *back = gpu_list_p2p(&node->gpus, to->index, from->index);
         js_set_string(instance->attributes, "driver_status_back", back[0] == '\0' ? NULL : back);
         free(instance->skip); /* that the driver offers none is the first rung's verdict */

@@ -34,7 +34,8 @@ static const struct series_row series[] = {
 /* ---- instances ---- */
 
 static void add_flag(const struct p2p_party *party, const struct p2p_path *path, struct instance_list *out) {
-    struct instance *flag = p2p_instance(party, path, &metrics[0], LEVEL_PRIMARY, false, out);
+    enum level level = p2p_is_judged(party, path) ? LEVEL_PRIMARY : LEVEL_DESCRIPTIVE;
+    struct instance *flag = p2p_instance(party, path, &metrics[0], level, false, out);
     js_set_int(flag->params, "exchanges", EXCHANGES);
     flag->samples = FLAG_SAMPLES;
     flag->seconds = 0.007;

@@ -239,6 +239,37 @@ static void gpus_that_cannot_be_used_have_no_pairs(void **state) {
     node_free(&node);
 }
 
+/* 240 pairs are too many for a round, and for judging together. */
+static void sixteen_gpus(void **state) {
+    (void)state;
+    struct node node = node_of(CAPTURES "two-socket-8gpu");
+    struct gpu_info gpus[16];
+    struct gpu_info *own = node.gpus.items;
+    for (int i = 0; i < 16; i++) {
+        gpus[i] = own[i % 8];
+        gpus[i].index = i;
+        snprintf(gpus[i].uuid, sizeof gpus[i].uuid, "GPU-%08d", i);
+    }
+    node.gpus.items = gpus;
+    node.gpus.count = 16;
+    struct strings cases = {0};
+    strings_add(&cases, "p2p.*");
+    struct plan plan = {0};
+    struct error err = {0};
+    const struct plan_options options = {.profile = "standard", .seed = 1, .cases = &cases, .target = "host"};
+    assert_true(plan_make(&node, &options, &plan, &err));
+    double every = 0;
+    for (size_t i = 0; i < plan.n_items; i++)
+        every += plan.items[i].every_round ? plan.items[i].instance.seconds : 0;
+    assert_true(plan.n_primary < 100);
+    assert_true(every < 3);
+    plan_free(&plan);
+    strings_free(&cases);
+    node.gpus.items = own;
+    node.gpus.count = 8;
+    node_free(&node);
+}
+
 /* ---- p2p.all ---- */
 
 static void each_lane_names_gpus_of_its_place(void **state) {
@@ -480,6 +511,7 @@ int main(void) {
         cmocka_unit_test(without_p2p_each_case_says_so_once),
         cmocka_unit_test(one_pair_without_p2p),
         cmocka_unit_test(gpus_that_cannot_be_used_have_no_pairs),
+        cmocka_unit_test(sixteen_gpus),
         cmocka_unit_test(each_lane_names_gpus_of_its_place),
         cmocka_unit_test(patterns),
         cmocka_unit_test(fans_go_to_other_root_complexes),

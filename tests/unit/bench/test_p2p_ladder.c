@@ -104,6 +104,11 @@ int p2p_paths(const struct p2p_party *party, struct p2p_path **out) {
     return 0;
 }
 
+bool p2p_is_judged(const struct p2p_party *party, const struct p2p_path *path) {
+    (void)party, (void)path;
+    return true;
+}
+
 struct instance *p2p_instance(const struct p2p_party *party, const struct p2p_path *path,
                               const struct metric *metric, enum level level, bool read,
                               struct instance_list *out) {
