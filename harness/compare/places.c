@@ -125,7 +125,7 @@ static void make_rows(const struct run *run, struct place_cost *c, struct pairs 
         if (strcmp(target_of(s->key), there) == 0 && pinned == NULL && host != NULL && s->n_values > 0) {
             struct place_row *row = &c->rows[c->n_rows++];
             *row = (struct place_row){.key = mem_copy_string(s->key),
-                                      .label = series_label(s->key, js_get(run->header, "gpus")),
+                                      .label = series_label(host->key, js_get(run->header, "gpus")),
                                       .unit = mem_copy_string(s->unit),
                                       .primary = s->primary,
                                       .higher_is_better = s->higher_is_better};

@@ -23,6 +23,12 @@ enum {
 };
 static const double RESOLUTION = 1e-4; /* as in decide.c: values are not believed beyond this */
 
+/* A noisy round moves many series together, so that the variances of a class are no independent draws, and
+ * with few rounds a class of few series knows little of what is common. At most so many degrees of freedom
+ * come from there: in the simulation (16 series, 5 and 8 rounds, noise shared up to 0.9) no cap gave up
+ * to 4.4 % of comparisons with a false alarm, 8 gave 1.9 %, 4 gave 1.25 %, 2 gives 0.8 %. */
+static const double PRIOR_DF = 2;
+
 /* What is known of one series on its way. */
 struct pair_work {
     const char *unusable;
@@ -117,7 +123,7 @@ static void share_variances(const struct paired_series *series, struct pair_work
                 s2[n] = work[k].s2;
                 df[n++] = work[k].df;
             }
-        bool found = n > 0 && variance_prior_fit(s2, df, n, INFINITY, &prior);
+        bool found = n > 0 && variance_prior_fit(s2, df, n, PRIOR_DF, &prior);
         for (size_t k = i; k < count && n > 0; k++)
             if (strcmp(class_of(&series[i]), class_of(&series[k])) == 0) {
                 done[k] = true;
@@ -286,19 +292,26 @@ static void say(struct decide_result *r, enum verdict verdict, const char *reaso
     snprintf(r->reason, sizeof r->reason, "%s", reason);
 }
 
-/* The least number of rounds at which an estimate that stays where it is would be decided. */
-static double needed_rounds(const struct pair_work *w, double limit, size_t family) {
+static bool enough(const struct pair_work *w, double limit, size_t family, double n) {
     double distance = fabs(w->mean);
     double alpha = DECIDE_FAMILY_ALPHA / (double)(family > 0 ? family : 1);
-    double variance = w->error * w->error * w->n;
-    for (double n = w->n + 1; n <= MAX_NEEDED; n += 1) {
-        double df = w->error_df + n - w->n;
-        double wanted = distance > limit ? distance / dist_t_critical(alpha, df)
-                                         : (limit - distance) / dist_t_critical(0.10, df);
-        if (sqrt(variance / n) <= wanted)
-            return distance > limit ? fmax(n, PAIRED_MIN_ROUNDS) : n;
+    double df = w->error_df + n - w->n;
+    double wanted = distance > limit ? distance / dist_t_critical(alpha, df)
+                                     : (limit - distance) / dist_t_critical(0.10, df);
+    return w->error * sqrt(w->n / n) <= wanted;
+}
+
+/* The least number of rounds at which an estimate that stays where it is would be decided. */
+static double needed_rounds(const struct pair_work *w, double limit, size_t family) {
+    double low = w->n;
+    double high = MAX_NEEDED;
+    if (!enough(w, limit, family, high))
+        return NAN;
+    while (high - low > 1) {
+        double n = floor((low + high) / 2);
+        *(enough(w, limit, family, n) ? &high : &low) = n;
     }
-    return NAN;
+    return fabs(w->mean) > limit ? fmax(high, PAIRED_MIN_ROUNDS) : high;
 }
 
 static void decide(const struct paired_series *s, const struct pair_work *w, size_t family,

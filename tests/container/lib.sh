@@ -112,3 +112,22 @@ hang_and_kill() {
     nothing_left 30 "$@"
 }
 worker_environs() { for p in $(pgrep -f 'gpuvet-[A-Za-z0-9]{10} worker|gpuvet worker --parked'); do echo "/proc/$p/environ"; done; echo /dev/null; }
+
+# The last CPU that we may use: a container may well have fewer than the host.
+last_cpu=$(python3 -c 'import os; print(max(os.sched_getaffinity(0)))' 2>/dev/null)
+
+# small_root FOLDER [bare]: a root of the few programs needed, with the libraries of $GPUVET; bare: nothing but sleep.
+small_root() {
+    local program library
+    mkdir -p "$1"/{bin,usr,dev,proc,sys,tmp,etc,run,var/tmp}
+    ln -s ../bin "$1/usr/bin"
+    chmod 1777 "$1/tmp" "$1/var/tmp"
+    local programs=(sleep find dd mktemp chmod rm cat)
+    [ "${2:-}" != bare ] || programs=(sleep)
+    for program in "${programs[@]}"; do cp -L "$(command -v "$program")" "$1/bin/"; done
+    { for program in "${programs[@]}"; do ldd "$(command -v "$program")"; done; ldd "$GPUVET"; } |
+        grep -o '/[^ ]*' | sort -u | while read -r library; do
+        mkdir -p "$1$(dirname "$library")"
+        cp -L "$library" "$1$library"
+    done
+}

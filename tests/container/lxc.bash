@@ -10,8 +10,6 @@ LXC_ROOT=$PWD/lxc-root
 NAME=gpuvet-test-$$
 trap 'lxc-stop -k -n "$NAME" 2>/dev/null' EXIT
 
-# The last CPU that we may use: a container has fewer than the host.
-last_cpu=$(python3 -c 'import os; print(max(os.sched_getaffinity(0)))')
 
 lxc_make() {
     local d line controller=lxc.cgroup
