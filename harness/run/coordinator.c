@@ -2,6 +2,7 @@
 #include "run/coordinator.h"
 
 #include "base/mem.h"
+#include "run/control.h"
 #include "run/gpu_state.h"
 #include "run/judge.h"
 #include "run/session.h"
@@ -43,7 +44,8 @@ js *coordinator_environment(const struct target *target) {
     js *env = js_new_object();
     for (char **e = environ; *e != NULL; e++) {
         const char *equals = strchr(*e, '=');
-        if (equals == NULL || (!text_starts(*e, "CUDA_") && !text_starts(*e, "NCCL_")))
+        bool ours = text_starts(*e, "GPUVET_NCCL=") || text_starts(*e, "GPUVET_CUBLASLT=");
+        if (equals == NULL || !(ours || text_starts(*e, "CUDA_") || text_starts(*e, "NCCL_")))
             continue;
         if (target->kind != TARGET_HOST && text_starts(*e, "CUDA_VISIBLE_DEVICES="))
             continue;
@@ -141,7 +143,7 @@ static js *item_message(const struct coordinator *c, const struct run_place *pla
     const struct instance *instance = &item->instance;
     double limit = fmax(instance->seconds * deadline_factor, deadline_floor_s);
     if (item->bench->hidden)
-        limit = deadline_hidden_s;
+        limit = fmax(instance->seconds * deadline_factor, deadline_hidden_s);
     js *m = message_new("item");
     js_set_int(m, "id", item->id);
     js_set_string(m, "case", item->bench->name);
@@ -150,7 +152,10 @@ static js *item_message(const struct coordinator *c, const struct run_place *pla
     js_set(m, "where", js_copy(instance->where));
     js_set(m, "attributes", js_copy(instance->attributes));
     js_set(m, "params", js_copy(instance->params));
-    js_set(m, "env", js_copy(env));
+    js *all = js_copy(env);
+    for (struct js_member v = js_first(instance->env); v.key != NULL; v = js_next(instance->env, v))
+        js_set(all, v.key, js_copy(v.value));
+    js_set(m, "env", all);
     js_set_int(m, "seed", (int64_t)item_seed(place->plan, item, round));
     js_set_int(m, "round", round);
     js_set_int(m, "cpu", instance->cpu);
@@ -271,13 +276,19 @@ static bool run_item(struct coordinator *c, struct run_place *place, const struc
     watched.before = ask_counters(c, &watched, false);
     session_run(&place->session, message, c->interrupt, &answer);
     /* A driver in which something hangs is not asked more. */
-    watched.after = strcmp(answer.outcome, "hang") == 0 ? NULL : ask_counters(c, &watched, true);
+    bool hung = strcmp(answer.outcome, "hang") == 0;
+    watched.after = hung ? NULL : ask_counters(c, &watched, true);
+    js *control = hung && !interrupt_came(c->interrupt)
+                      ? control_run(&place->session, item->bench, message, &answer, c->interrupt)
+                      : NULL;
     js_free(message);
     bool interrupted = interrupt_came(c->interrupt);
     js *record = judge_record(item, target, round, answer.record, answer.outcome,
                               answer.reason[0] != '\0' ? answer.reason : NULL);
     add_gpu_state(c, record, &watched, answer.record);
     decorate(c, record, &answer);
+    if (control != NULL)
+        js_set(record, "control", control);
     bool good = true;
     if (!interrupted || strcmp(answer.outcome, "ok") == 0)
         good = keep_record(c, item, round, record, err);
