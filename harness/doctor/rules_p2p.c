@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copies between GPUs: what the driver offers and why not, what stands in their way, what a run proved. */
+#include "doctor/p2p_checks.h"
 #include "doctor/p2p_facts.h"
 #include "doctor/versions.h"
 #include "system/look.h"
@@ -339,104 +340,6 @@ static void check_unproven(const struct scene *scene, struct findings *out) {
     p2p_facts_free(&p);
 }
 
-/* ---- address space ---- */
-
-static void check_no_space(const struct scene *scene, struct findings *out) {
-    struct p2p_facts p;
-    const struct pci_facts *gpu = NULL;
-    p2p_facts_read(scene, &p);
-    for (size_t i = 0; (gpu = versions_gpu(scene, i)) != NULL; i++) {
-        const struct kernel_event *e = kernel_log_last(&scene->log, EVENT_BAR_NO_SPACE, gpu->bdf);
-        int64_t bar1 = -1;
-        for (size_t k = 0; k < p.gpus.count; k++)
-            if (strcmp(p.gpus.items[k].bdf, gpu->bdf) == 0 && p.gpus.items[k].memory_mib > 0 &&
-                p.gpus.items[k].bar1_mib >= p.gpus.items[k].memory_mib)
-                bar1 = p.gpus.items[k].bar1_mib; /* it found room in the end */
-        if (e == NULL || bar1 > 0)
-            continue;
-        struct finding *f = finding_add(
-            out, "p2p.bar-no-space", SEVERITY_FAIL,
-            "BAR %d of GPU %s found no room: the machine's MMIO window is too small", e->code, gpu->bdf);
-        finding_evidence(f, "klog", "%s", e->text);
-        finding_remedy(
-            f, "BIOS: Above 4G Decoding on, MMIOH size (or base and granularity) as large as it goes, "
-               "Resizable BAR on");
-        finding_remedy(f, "where the BIOS has no such setting: pci=realloc on the kernel's command line");
-    }
-    p2p_facts_free(&p);
-}
-
-/* ---- what a run proved ---- */
-
-static void check_proof(const struct scene *scene, struct findings *out) {
-    static const struct {
-        const char *id;
-        enum severity severity;
-        const char *title;
-    } rows[] = {
-        {"p2p.access", SEVERITY_WARN, "the driver refused to map GPU memory for a peer"},
-        {"p2p.copy", SEVERITY_FAIL, "copies between GPUs arrive wrong"},
-        {"p2p.exchange", SEVERITY_FAIL, "what a kernel writes into the other GPU's memory is not seen there"},
-        {"p2p.hang", SEVERITY_FAIL, "copies between GPUs never end"},
-        {"p2p.write-collapse", SEVERITY_WARN,
-         "writes of several GPUs of one switch to several root complexes collapse"},
-    };
-    struct p2p_facts p;
-    p2p_facts_read(scene, &p);
-    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
-        struct finding *f = NULL;
-        for (size_t i = 0; i < js_length(p.proof); i++) {
-            const js *one = js_at(p.proof, i);
-            if (strcmp(js_get_string(one, "finding", ""), rows[r].id) != 0)
-                continue;
-            if (f == NULL)
-                f = finding_add(out, rows[r].id, rows[r].severity, "%s", rows[r].title);
-            finding_evidence(f, js_get_string(one, "from", "?"), "to %s: %s", js_get_string(one, "to", "?"),
-                             js_get_string(one, "why", "failed"));
-        }
-        if (f == NULL)
-            continue;
-        static const char *const causes[] = {"p2p.acs", "p2p.iommu", "p2p.guest-unproven"};
-        for (size_t c = 0; c < 3 && r >= 1 && r <= 3 && f->consequence_of == NULL; c++)
-            if (findings_has(out, causes[c], SEVERITY_FAIL))
-                finding_follows(f, causes[c]);
-        finding_remedy(
-            f, r == 4 ? "let GPUs of one switch read instead of writing, or write to one root complex at a "
-                        "time; NCCL: try NCCL_P2P_LEVEL=PXB"
-                      : "until it is mended: NCCL_P2P_DISABLE=1, and no cudaMemcpyPeer between these GPUs");
-    }
-    p2p_facts_free(&p);
-}
-
-static bool is_busy_alone(const js *gpu) {
-    const js *processes = js_get(gpu, "processes");
-    return js_get_int(gpu, "utilization_percent", -1) >= 99 && js_is_array(processes) &&
-           js_length(processes) == 0;
-}
-
-/* Two at least, since a collective hangs on all of its GPUs, and one that draws a desktop is busy without a
- * compute process too. A container sees no process of others. */
-static void check_wedged(const struct scene *scene, struct findings *out) {
-    const js *gpus = js_get(scene->probes, "gpus");
-    size_t busy = 0;
-    for (size_t i = 0; i < js_length(gpus); i++)
-        busy += is_busy_alone(js_at(gpus, i));
-    if (scene->container || busy < 2)
-        return;
-    struct finding *f = finding_add(
-        out, "p2p.wedged", SEVERITY_FAIL,
-        "%zu GPUs are busy, and no process uses them: wedged after a hung collective or copy", busy);
-    for (size_t i = 0; i < js_length(gpus); i++) {
-        const js *gpu = js_at(gpus, i);
-        if (!is_busy_alone(gpu))
-            continue;
-        finding_evidence(f, js_get_string(gpu, "bdf", "?"), "%lld %% busy, no process",
-                         (long long)js_get_int(gpu, "utilization_percent", 0));
-        finding_remedy(f, "nvidia-smi --gpu-reset -i %lld (as root, nothing using it), else reboot",
-                       (long long)js_get_int(gpu, "index", (int64_t)i));
-    }
-}
-
 /* ---- the rows ---- */
 
 static const struct rule rules[] = {
@@ -449,7 +352,7 @@ static const struct rule rules[] = {
          "a kernel that waits for a peer for ever stays on the GPU after its process; only a reset ends it",
      .remedy = "reset the GPU, or reboot",
      .source = "rtx6kpro issue 15",
-     .check = check_wedged},
+     .check = p2p_check_wedged},
     {.id = "p2p.bar-no-space",
      .area = AREA_P2P,
      .severity = SEVERITY_FAIL,
@@ -459,7 +362,17 @@ static const struct rule rules[] = {
               "impossible or slow",
      .remedy = "Above 4G Decoding, a larger MMIOH window, pci=realloc",
      .source = "open-gpu-kernel-modules (aikitoria) issue 9",
-     .check = check_no_space},
+     .check = p2p_check_no_space},
+    {.id = "p2p.display",
+     .area = AREA_P2P,
+     .severity = SEVERITY_WARN,
+     .title = "a monitor on a GPU of a module patched for P2P",
+     .needs = "/sys/class/drm, the loaded module's version",
+     .cause =
+         "with the patched module a GPU that drives a display was reported to copy wrongly between peers",
+     .remedy = "the monitor on another card",
+     .source = "open-gpu-kernel-modules (aikitoria) issue 11, pull request 34",
+     .check = p2p_check_display},
     {.id = "p2p.acs",
      .area = AREA_P2P,
      .severity = SEVERITY_FAIL,
@@ -548,7 +461,7 @@ static const struct rule rules[] = {
      .cause = "NVML says that P2P is there, and CUDA does not get it",
      .remedy = "NCCL_P2P_DISABLE=1 until it is mended",
      .source = "the ladder of a run",
-     .check = check_proof},
+     .check = p2p_check_proof},
     {.id = "p2p.copy",
      .area = AREA_P2P,
      .severity = SEVERITY_FAIL,
