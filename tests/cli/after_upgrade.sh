@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # doctor --after-upgrade: when a boot is judged, what is told where, and the unit and CI files that call it.
+# shellcheck disable=SC2016 # the quoted scripts are expanded where they run
 . "$GPUVET_SOURCE/tests/cli/lib.sh"
 command -v python3 >/dev/null || { echo "skip: python3 writes the captures, and is not here"; exit 77; }
 ci=$GPUVET_SOURCE/scripts/ci
@@ -36,8 +37,15 @@ boot() { # boot STATUS CAPTURE [OPTION…]
     rm -f motd
     expect "$status" "$GPUVET" "${words[@]}" --from "$capture" --motd motd --state state "$@"
 }
-judged() { has out "judged because of a change" && has out "$1" && [ -s motd ] || fail "it was not judged"; }
-not_judged() { has out "nothing to judge" && [ ! -e motd ] || fail "it was judged"; }
+judged() {
+    has out "judged because of a change"
+    has out "$1"
+    [ -s motd ] || fail "nothing is told"
+}
+not_judged() {
+    has out "nothing to judge"
+    [ ! -e motd ] || fail "it was told all the same"
+}
 
 # Against a baseline: another kernel, another driver, other numbers.
 boot 0 old --baseline ./old
@@ -139,10 +147,10 @@ def walk(x):
 for path in sys.argv[1:]:
     for line in walk(yaml.safe_load(open(path))): print(line.strip())
 PY
-    [ "$(grep -c "^gpuvet run" commands)" = 2 ] && [ "$(grep -c "^gpuvet doctor" commands)" = 4 ] || fail "commands are missing"
+    [ "$(grep -c "^gpuvet run" commands)-$(grep -c "^gpuvet doctor" commands)" = 2-4 ] || fail "commands are missing"
     while read -r _ line; do
         read -ra words <<<"$line"
-        [ "${words[0]}" = run ] && words+=(--dry-run --from "$CAPTURES/$(ls "$CAPTURES" | head -1)")
+        [ "${words[0]}" = run ] && words+=(--dry-run --from "$CAPTURES/two-socket-8gpu")
         [ "${words[0]}" = run ] || words+=(--from old)
         "$GPUVET" "${words[@]}" >out 2>err </dev/null
         status=$?

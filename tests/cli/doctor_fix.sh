@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # doctor --fix on plain files: what is kept of a file, what is refused, and what is only shown.
+# shellcheck disable=SC2016 # the quoted scripts are expanded where they run
 . "$GPUVET_SOURCE/tests/cli/lib.sh"
 . "$GPUVET_SOURCE/tests/cli/mend_rig.bash"
 
