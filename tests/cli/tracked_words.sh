@@ -38,6 +38,7 @@ none "the number of an issue" "${edge}(iss""ue|pull requ""est) ?#?[0-9]+" "$doct
 long_for_a_reason() {
     case $1 in
         tests/fixtures/*.json | tests/fixtures/*.xml | tests/fixtures/*/root/*) return 0 ;; # a machine's own words
+        docs/doctor.md) return 0 ;; # printed from the rules, to look a finding up in
         *) return 1 ;;
     esac
 }
