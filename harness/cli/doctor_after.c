@@ -15,7 +15,7 @@
 #define STATE "/var/lib/gpuvet/last-seen.json"
 #define MOTD "/run/motd.d/gpuvet"
 
-enum { STATE_LARGEST = 64 * 1024 };
+enum { STATE_LARGEST = 64 * 1024, MOST_SHOWN = 64 };
 
 /* What a kernel or driver upgrade moves, as the environment calls it. */
 static const struct {
@@ -86,8 +86,11 @@ static char *in_words(const js *environment, const char *key) {
     if (value == NULL || js_is_null(value))
         return mem_copy_string("none");
     if (js_is_string(value))
-        return text_printable(js_string(value, ""));
-    return js_text(value);
+        return text_shown(js_string(value, ""), MOST_SHOWN);
+    char *text = js_text(value);
+    char *shown = text_shown(text, MOST_SHOWN);
+    free(text);
+    return shown;
 }
 
 static void compare(struct after *a, const js *before) {

@@ -6,6 +6,7 @@
 #include "doctor/doctor.h"
 #include "doctor/mend.h"
 #include "doctor/mend_file.h"
+#include "system/dead_mounts.h"
 #include "system/look.h"
 
 #include <stdio.h>
@@ -341,11 +342,27 @@ static bool check_numbers(const struct fix *f, struct error *err) {
                 "(modprobe nvidia_uvm)");
 }
 
+/* A cluster file system whose server is gone would hold us for ever, perhaps with Proxmox's lock. */
+static bool check_mounts(const struct doctor_fix_options *options, struct error *err) {
+    static const char *const folders[] = {"/etc/pve/lxc/", "/var/lib/lxc/", "/etc/cdi/"};
+    js *dead = options->view.from == NULL ? dead_mounts() : NULL;
+    bool good = true;
+    for (size_t i = 0; i < js_length(dead); i++)
+        for (size_t k = 0; k < sizeof folders / sizeof *folders && good; k++) {
+            const char *point = js_string(js_at(dead, i), "");
+            if (text_starts(folders[k], point) && folders[k][strlen(point)] == '/')
+                good = FAIL(err, ERROR_SYSTEM,
+                            "the file system mounted at %s does not answer; bring its server back", point);
+        }
+    js_free(dead);
+    return good;
+}
+
 int doctor_fix(const struct doctor_fix_options *options) {
     struct error err = {0};
     struct fix f = {.options = options};
     int status = 2;
-    if (!check_options(options, &err))
+    if (!check_options(options, &err) || !check_mounts(options, &err))
         goto out;
     if (strcmp(options->what, "cdi") == 0 || strcmp(options->what, "udev") == 0)
         status = doctor_fix_shown(options, &err);

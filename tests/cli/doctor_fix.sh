@@ -100,6 +100,26 @@ host "$lxc"'
     one_line
 ' || exit $?
 
+# Killed at any moment: the old file or the new one, and the next mend is not hindered.
+host "$lxc"'
+    cp $F was
+    sed "s/c $OLD/c $UVM/" was >new
+    old=0
+    for delay in 01 02 03 04 05 06 07 08 09 10 11 12 14 16 18 20 25 30 40; do
+        cat was >$F
+        "$GPUVET" doctor --fix lxc:infer --baseline ./before --apply >/dev/null 2>&1 &
+        sleep 0.$delay
+        kill -9 $! 2>/dev/null || true
+        wait $! 2>/dev/null || true
+        cmp -s was $F || cmp -s new $F || fail "killed after 0.$delay s, it is neither the old nor the new one"
+        cmp -s new $F || old=$((old + 1))
+    done
+    [ "$old" -lt 19 ] || fail "it never came to writing: nothing was tried"
+    cat was >$F
+    fix 0 --apply
+    cmp new $F
+' || exit $?
+
 # A rule of udev's is shown as a difference, of a package's file to one under /etc; CDI's command.
 host '
     mkdir -p /etc/udev/rules.d /etc/cdi

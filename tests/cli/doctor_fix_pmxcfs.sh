@@ -103,3 +103,14 @@ host '
     has err /run/elsewhere
     pve_conf "$OLD" | cmp - /run/elsewhere/129.conf
 ' || exit $?
+
+# A cluster file system that is there and does not answer: said, in time.
+sed "s/^    while True:/    time.sleep(60)\n    while True:/" "$GPUVET_SOURCE/tests/cli/pmxcfs.py" >dead.py
+host '
+    mkdir -p confs
+    python3 dead.py confs /etc/pve log 2>why || { cat why; exit 77; }
+    expect 2 timeout 30 "$GPUVET" doctor --fix lxc:129 --apply
+    one_line
+    has err "/etc/pve does not answer"
+    umount -l /etc/pve
+' || exit $?

@@ -25,6 +25,7 @@ make_host() {
     sed "s/^Block devices:/195 nvidia\n195 nvidiactl\n195 nvidia-modeset\n$CAPS nvidia-caps\n$UVM nvidia-uvm\n\n&/" \
         /proc/devices >devices
     mount --bind devices /proc/devices
+    rm -rf own
     mkdir -p own/etc own/dev
     cp -a /etc/passwd /etc/group /etc/machine-id /etc/ld.so.cache /etc/os-release /etc/alternatives own/etc/ 2>/dev/null || true
     mount -t tmpfs -o mode=755 tmpfs own/dev
