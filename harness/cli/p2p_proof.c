@@ -37,6 +37,22 @@ static const char *finding_of(const js *record) {
     return js_get_int(js_get(record, "verify"), "bad_words", 0) > 0 ? "p2p.copy" : NULL;
 }
 
+/* The same of a collective; what was asked to go wrong proves nothing. */
+static const char *collective_finding_of(const js *record) {
+    if (is(record, "case", "nccl.fault"))
+        return NULL;
+    if (is(record, "outcome", "hang"))
+        return "nccl.hang";
+    if (is(record, "outcome", "fail") && js_get_int(js_get(record, "verify"), "bad_words", 0) > 0)
+        return "nccl.wrong";
+    bool space = strstr(js_get_string(record, "reason", ""), "out of space in /dev/shm") != NULL;
+    return is(record, "outcome", "error") && space ? "nccl.no-space" : NULL;
+}
+
+static bool is_collective(const js *record) {
+    return text_starts(js_get_string(record, "case", ""), "nccl.") || is(record, "case", "decode.step");
+}
+
 static void describe(const js *record, char *out, size_t size) {
     const js *detail = js_get(record, "detail");
     const js *samples = js_get(record, "samples");
@@ -47,8 +63,9 @@ static void describe(const js *record, char *out, size_t size) {
                  (long long)js_length(js_get(detail, "lanes")), js_number(js_at(samples, 0), 0),
                  js_get_number(detail, "isolated_sum", 0));
     else
-        snprintf(out, size, "%.40s: %.300s", js_get_string(record, "case", "?"),
-                 reason != NULL ? reason : "");
+        snprintf(out, size, "%.40s: %.290s%s", js_get_string(record, "case", "?"),
+                 reason != NULL ? reason : "",
+                 is(js_get(record, "control"), "outcome", "ok") ? "; with NCCL_P2P_DISABLE=1 it ends" : "");
 }
 
 /* Addresses of the first and the second GPU, UUIDs where a record has none. */
@@ -56,6 +73,12 @@ static void places_of(const js *record, const char **from, const char **to) {
     const js *where = js_get(record, "where");
     const js *attributes = js_get(record, "attributes");
     const js *lane = js_at(js_get(js_get(record, "detail"), "lanes"), 0);
+    const js *bdfs = js_get(attributes, "bdfs");
+    if (js_length(bdfs) > 1) {
+        *from = js_string(js_at(bdfs, 0), "?");
+        *to = js_length(bdfs) > 2 ? "others" : js_string(js_at(bdfs, 1), "?");
+        return;
+    }
     *from =
         js_get_string(attributes, "from_bdf", js_get_string(lane, "from", js_get_string(where, "from", "?")));
     *to = js_get_string(attributes, "to_bdf", js_get_string(lane, "to", js_get_string(where, "to", "?")));
@@ -64,9 +87,12 @@ static void places_of(const js *record, const char **from, const char **to) {
 void p2p_proof_take(js *proof, const js *record) {
     const char *finding = NULL;
     const char *from = "", *to = "";
-    if (!text_starts(js_get_string(record, "case", ""), "p2p.") ||
-        js_get(js_get(record, "params"), "corrupt") != NULL || js_length(proof) >= MAX_PROOF ||
-        (finding = finding_of(record)) == NULL)
+    bool collective = is_collective(record);
+    if ((!collective && !text_starts(js_get_string(record, "case", ""), "p2p.")) ||
+        js_get(js_get(record, "params"), "corrupt") != NULL || js_length(proof) >= MAX_PROOF)
+        return;
+    finding = collective ? collective_finding_of(record) : finding_of(record);
+    if (finding == NULL)
         return;
     places_of(record, &from, &to);
     for (size_t i = 0; i < js_length(proof); i++)
@@ -81,6 +107,8 @@ void p2p_proof_take(js *proof, const js *record) {
     js_set_string(one, "finding", finding);
     js_set_string(one, "why", why);
     js_set_int(one, "round", js_get_int(record, "round", 0));
+    if (js_get(record, "control") != NULL)
+        js_set_string(one, "control", js_get_string(js_get(record, "control"), "outcome", NULL));
     js_append(proof, one);
 }
 
@@ -125,7 +153,8 @@ bool p2p_proof_find(const js *proof, const char *target, struct run_writer *writ
     js *judged = findings_to_json(&findings, &view.scene);
     const js *all = js_get(judged, "findings");
     for (size_t i = 0; good && i < js_length(all); i++) {
-        if (!text_starts(js_get_string(js_at(all, i), "id", ""), "p2p."))
+        const char *id = js_get_string(js_at(all, i), "id", "");
+        if (!text_starts(id, "p2p.") && !text_starts(id, "nccl."))
             continue;
         good = write_one(js_at(all, i), target, writer, err);
         say(js_at(all, i));
