@@ -100,8 +100,9 @@ static void take_rule(struct draft *d, const struct device_rule *rule, const str
     bool known = wrong == LXC_KNOWN && !majors_common(owner);
     bool whole = rule->type == 'c' && rule->minor != -2;
     if (whole && known) {
-        snprintf(why, sizeof why, "the baseline gives %s %s, this kernel %d", rule->major_text, need->name,
-                 need->major);
+        snprintf(why, sizeof why,
+                 "%s was %s before (by the baseline, or what was seen last); this kernel gives it %d",
+                 rule->major_text, need->name, need->major);
         replace(d, rule, need->major, why);
     } else if (whole && wrong == LXC_HEX) {
         snprintf(why, sizeof why, "it is %d (%s) in hex", need->major, need->name);
