@@ -132,6 +132,10 @@ static bool greet(struct session *s, bool facts, struct interrupt *interrupt, st
         return FAIL(err, ERROR_INTERRUPTED, "interrupted");
     if (got == WAIT_TIMEOUT)
         return FAIL(err, ERROR_SYSTEM, "the worker did not greet within 90 s");
+    if (got == WAIT_BROKEN) {
+        struct error broken = *err;
+        return FAIL(err, ERROR_DATA, "the worker breaks the protocol as it greets: %.900s", broken.text);
+    }
     if (got != WAIT_MESSAGE)
         return FAIL(err, ERROR_SYSTEM, "the worker ended before it greeted: %s", last_words(s));
     bool good = strcmp(js_get_string(hello, "type", ""), "hello") == 0 &&

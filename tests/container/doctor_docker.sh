@@ -16,19 +16,17 @@ driver_here
 ENGINE=docker
 NAME=gpuvet-test-$$
 RUN_OPTIONS=()
+RM_OPTIONS=()
 engine() { docker -H "unix://$PWD/docker.sock" "$@"; }
 
-had_group=$([ -d /sys/fs/cgroup/docker ] && echo yes)
-stop_docker() {
-    engine rm -f "$NAME"
-    kill "$(cat docker.pid)"
-    while kill -0 "$(cat docker.pid)" 2>/dev/null; do sleep 0.1; done
-    [ -n "$had_group" ] || rmdir /sys/fs/cgroup/docker
+end_docker() {
+    engine rm -f "$NAME" >/dev/null 2>&1
+    kill "$(cat docker.pid)" && wait
 }
-at_end stop_docker
+trap end_docker EXIT
 dockerd --bridge=none --iptables=false --ip6tables=false --storage-driver vfs --exec-opt native.cgroupdriver=cgroupfs \
     --data-root "$PWD/docker" --exec-root "$PWD/docker.run" --pidfile "$PWD/docker.pid" -H "unix://$PWD/docker.sock" \
-    >dockerd.log 2>&1 {HELD}>&- &
+    >dockerd.log 2>&1 &
 for _ in $(seq 150); do engine info >/dev/null 2>&1 && break; sleep 0.1; done
 engine info >/dev/null 2>&1 || skip "dockerd does not start here: $(grep -iE 'level=(error|fatal)|failed' dockerd.log | tail -1 | cut -c1-300)"
 make_image

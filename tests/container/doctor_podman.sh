@@ -16,17 +16,12 @@ driver_here
 ENGINE=podman
 NAME=gpuvet-test-$$
 RUN_OPTIONS=(--pids-limit 0 --ulimit nofile=1024:4096 --ulimit nproc=1024:4096)
+RM_OPTIONS=(-t 0) # it gives the first process ten seconds otherwise
 engine() {
     podman --root "$PWD/podman" --runroot "$PWD/podman.run" --tmpdir "$PWD/podman.tmp" --runtime runc \
         --cgroup-manager cgroupfs --storage-driver vfs --events-backend none "$@"
 }
-
-had_group=$([ -d /sys/fs/cgroup/libpod_parent ] && echo yes)
-stop_podman() {
-    engine rm -f -t 0 "$NAME"
-    [ -n "$had_group" ] || rmdir /sys/fs/cgroup/libpod_parent/* /sys/fs/cgroup/libpod_parent
-}
-at_end stop_podman
+trap 'engine rm -f -t 0 "$NAME" >/dev/null 2>&1' EXIT
 engine info >/dev/null 2>err || skip "podman does not work here: $(tail -1 err | cut -c1-300)"
 make_image
 engine import image.tar image >/dev/null 2>err || fail "no image"
@@ -47,9 +42,8 @@ not_found nodes.mode
 only nodes.id-unmapped
 host_nodes
 
-# What seccomp and a small /dev/shm look like from inside.
+# What seccomp and a small /dev/shm look like from inside: Podman 4 lets get_mempolicy through, others do not.
 box
 probes
-[ "$(probed "['syscalls']['get_mempolicy']")" != timeout ] || fail "get_mempolicy answers $(probed "['syscalls']")"
-echo "$(probed "['syscalls']")"
-[ "$(probed "['statfs']['/dev/shm']")" = $((65536000)) ] || fail "/dev/shm has $(probed "['statfs']['/dev/shm']") bytes"
+case $(probed "['syscalls']['get_mempolicy']") in ok | EPERM) ;; *) fail "get_mempolicy answers $(probed "['syscalls']")" ;; esac
+[ "$(probed "['statfs']['/dev/shm']")" = 65536000 ] || fail "/dev/shm has $(probed "['statfs']['/dev/shm']") bytes"

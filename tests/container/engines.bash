@@ -1,53 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-# Docker and Podman without a registry and without a system's own daemon: an image of this machine's files, everything
-# else in this test's folder. What was started ends with the test, however that ends.
+# doctor in containers of Docker and Podman, without a registry and without the system's own daemon: an image of this
+# machine's files, everything else in this test's folder.
 # shellcheck shell=bash
 
 # make_image: image.tar with the program's libraries and a few small programs; the program itself is brought in later.
 make_image() {
-    local root=$PWD/image file programs=(sh env dd chmod cat sleep mkdir rm mount)
-    mkdir -p "$root"/{bin,usr/bin,dev,proc,sys,tmp,run,etc,var}
-    chmod 1777 "$root/tmp" "$root/run"
-    for file in "${programs[@]}"; do
-        file=$(command -v "$file") || skip "$file is not here for the image"
-        cp -L "$file" "$root/bin/"
-        libraries_of "$file"
+    local program library
+    small_root image
+    for program in sh env mkdir mount; do
+        cp -L "$(command -v "$program")" image/bin/
+        ldd "$(command -v "$program")" | grep -o '/[^ ]*' | while read -r library; do
+            mkdir -p "image${library%/*}"
+            cp -L "$library" "image$library"
+        done
     done
-    libraries_of "$GPUVET"
-    cp devices "$root/devices"
-    echo root:x:0:0:root:/:/bin/sh >"$root/etc/passwd"
-    printf 'root:x:0:\nvideo:x:44:\n' >"$root/etc/group"
-    tar -C "$root" -cf image.tar .
-}
-libraries_of() {
-    local library
-    for library in $(ldd "$1" | grep -o '/[^ )]*'); do
-        mkdir -p "$root${library%/*}"
-        [ -e "$root$library" ] || cp -L "$library" "$root$library"
-    done
-}
-
-# at_end COMMAND…: done when this shell is gone, killed or not, by a process that outlives it.
-at_end() {
-    local ready
-    exec {HELD}> >(
-        trap '' INT TERM HUP
-        cat >/dev/null
-        "$@" >at_end.log 2>&1
-        : >at_end.done
-    )
-    trap 'end_now' EXIT
-}
-end_now() {
-    local end=$((SECONDS + 30))
-    exec {HELD}>&-
-    until [ -e at_end.done ] || [ $SECONDS -ge $end ]; do sleep 0.1; done
+    cp devices image/devices
+    echo root:x:0:0:root:/:/bin/sh >image/etc/passwd
+    printf 'root:x:0:\nvideo:x:44:\n' >image/etc/group
+    tar -C image -cf image.tar .
 }
 
 # box ARG…: a container that runs, begun with these options; the one before is gone.
 box() {
-    engine rm -f "$NAME" >/dev/null 2>&1
-    engine run -d --name "$NAME" --network none "${RUN_OPTIONS[@]}" "$@" image sleep 600 >out 2>err {HELD}>&- || fail "$ENGINE run $*"
+    engine rm -f "${RM_OPTIONS[@]}" "$NAME" >/dev/null 2>&1
+    engine run -d --name "$NAME" --network none "${RUN_OPTIONS[@]}" "$@" image sleep 600 >out 2>err || fail "$ENGINE run $*"
     PID=$(engine inspect -f '{{.State.Pid}}' "$NAME")
     nsenter -t "$PID" -m /bin/mount --bind /devices /proc/devices || fail "no list of devices for the container"
     bring

@@ -16,9 +16,13 @@ need() {
     for program in "$@"; do command -v "$program" >/dev/null || skip "$program is not installed"; done
 }
 
-# The whole test in a mount namespace of its own: what it mounts ends with it. Engines that need it get a cgroup v2.
+# The whole test in a mount namespace of its own: what it mounts ends with it, and so does, by a keeper, what it starts
+# (also when it is killed). Engines that need it get a cgroup v2.
 in_own_mounts() {
-    [ "${GPUVET_OWN_MOUNTS:-}" = 1 ] && return
+    if [ "${GPUVET_OWN_MOUNTS:-}" = 1 ]; then
+        (python3 "${0%/*}/keeper.py" $$ </dev/null >/dev/null 2>&1 &)
+        return
+    fi
     unshare -m true 2>/dev/null || skip "no mount namespace may be made here"
     GPUVET_OWN_MOUNTS=1 exec unshare -m bash "$0" "$@"
 }
@@ -69,7 +73,9 @@ PY
 }
 
 # Whatever gpuvet is still there, as this machine's processes; each container is seen from outside.
-left_processes() { pgrep -f 'gpuvet[^ ]* (worker|enter|undo)|gpuvet-[A-Za-z0-9]{10}' | grep -vx "$$" || true; }
+left_processes() {
+    pgrep -f '(gpuvet[^ ]*|/proc/self/exe) (worker --(unlink|parked)|enter|undo)' | grep -vx "$$" || true
+}
 
 # nothing_left SECONDS FOLDER…: no process of ours, no file in these folders, after at most so long.
 nothing_left() {

@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# A place that misbehaves gets a clear outcome and costs nothing that was measured elsewhere.
+# shellcheck source=lib.sh
+. "${0%/*}/lib.sh"
+need python3
+
+peer() { printf '%s\n' python3 "$GPUVET_SOURCE/tests/container/peer.py" "$GPUVET" "$1" >"$1.argv"; }
+run() { "$GPUVET" run --profile quick --rounds 2 --case null --allow-busy --no-baseline "$@"; }
+
+# Before anything was measured: one line, status 2.
+refused() {
+    peer "$1"
+    expect 2 run --in host --in "command:$1.argv"
+    one_line
+    has err "$2"
+    lacks err $'\x1b'
+    nothing_left 10 /tmp /dev/shm
+}
+refused bad-name "did not answer with a name"
+refused escape-name "no room"
+refused hello-garbage "protocol"
+refused hello-endless "longer than 1 MiB"
+refused hello-version "does not speak protocol"
+refused hello-build "another build"
+refused hello-number "missing"
+refused hello-death "last words"
+refused hello-facts ""
+
+# In the middle of a run: its own items are errors by name, the host's and the footer are there.
+broken() {
+    peer "$1"
+    expect 1 run --in host --in "command:$1.argv"
+    python3 - "$(last_run)" "command:$1.argv" "$2" "$3" <<'PY' || fail "$1: not the outcome wanted"
+import json, sys
+lines = [json.loads(l) for l in open(sys.argv[1])]
+assert lines[-1]["type"] == "footer" and lines[-1]["outcome"] == "complete", lines[-1]
+records = [l for l in lines if l["type"] == "record"]
+assert [r["outcome"] for r in records if r["target"] == "host"] == ["ok", "ok"], records
+bad = [r for r in records if r["target"] == sys.argv[2]]
+assert len(bad) == 2 and all(r["outcome"] == sys.argv[3] and sys.argv[4] in r["reason"] for r in bad), bad
+PY
+    nothing_left 10 /tmp /dev/shm
+}
+broken item-garbage error "broke the protocol"
+broken item-endless error "longer than 1 MiB"
+broken item-death error "ended in the middle"
+broken item-other error "does not run"
+broken item-unknown error "unknown message 'surprise'"
+broken item-values error ""
+broken item-skip-number error "missing"
+broken item-silence hang "no longer answers"
+
+# Names that can be none, files that are none.
+for target in moon lxc: lxc:-x pct:abc like:x like:99999999999 "docker:--privileged" "ssh:-oProxyCommand=x" command:missing \
+    "lxc:$(printf 'a\tb')" "command:$PWD" "slurm:"; do
+    expect 2 run --in "$target"
+    one_line
+done
+: >empty.argv
+expect 2 run --in command:empty.argv
+one_line
+expect 2 run --in host --in host
+one_line
+expect 2 run --in like:4194300
+one_line

@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Four Slurm nodes on this machine: a controller and four slurmd of our own.
+# shellcheck source=lib.sh
+. "${0%/*}/lib.sh"
+need_root
+PATH=$PATH:/usr/sbin
+need munged slurmctld slurmd srun sinfo python3
+in_own_mounts "$@"
+id munge >/dev/null 2>&1 || skip "there is no user munge"
+mkdir munge ctl spool
+dd if=/dev/urandom of=munge/key bs=128 count=1 status=none
+chmod 700 munge
+chmod 400 munge/key
+chmod 755 .
+chown -R munge munge
+cleanup() { for f in ctl/*.pid spool/*.pid munge/pid; do [ -s "$f" ] && kill "$(cat "$f")" 2>/dev/null; done; sleep 0.5; }
+trap cleanup EXIT
+setpriv --reuid munge --clear-groups munged --key-file "$PWD/munge/key" --socket "$PWD/munge/socket" --pid-file "$PWD/munge/pid" \
+    --log-file "$PWD/munge/log" --seed-file "$PWD/munge/seed" --force 2>munge.err || skip "munged does not start: $(tail -1 munge.err)"
+chmod 755 munge
+read -r base < <(python3 -c 'import random; print(random.randrange(20000, 28000))')
+cat >slurm.conf <<X
+ClusterName=gpuvettest
+SlurmctldHost=$(hostname -s)(127.0.0.1)
+SlurmctldPort=$base
+SlurmUser=root
+AuthType=auth/munge
+AuthInfo=socket=$PWD/munge/socket
+CryptoType=crypto/munge
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SelectType=select/cons_tres
+MpiDefault=none
+ReturnToService=2
+StateSaveLocation=$PWD/ctl
+SlurmdSpoolDir=$PWD/spool/%n
+SlurmctldPidFile=$PWD/ctl/ctl.pid
+SlurmdPidFile=$PWD/spool/%n.pid
+SlurmctldLogFile=$PWD/ctl/log
+SlurmdLogFile=$PWD/spool/%n.log
+KillWait=2
+$(for n in 1 2 3 4; do echo "NodeName=n$n NodeHostname=$(hostname -s) NodeAddr=127.0.0.1 Port=$((base + n)) CPUs=$(nproc) State=UNKNOWN"; done)
+PartitionName=all Nodes=n[1-4] Default=YES State=UP MaxTime=INFINITE OverSubscribe=FORCE:4
+X
+export SLURM_CONF=$PWD/slurm.conf
+slurmctld -f "$SLURM_CONF" 2>ctl.err || skip "slurmctld does not start: $(tail -1 ctl.err)"
+for n in 1 2 3 4; do slurmd -N n$n -f "$SLURM_CONF" 2>"d$n.err" || skip "slurmd does not start: $(tail -1 "d$n.err")"; done
+for _ in $(seq 100); do [ "$(sinfo -h -t idle -o %D 2>/dev/null)" = 4 ] && break; sleep 0.3; done
+[ "$(sinfo -h -t idle -o %D)" = 4 ] || skip "the four nodes do not come up: $(sinfo -h -R 2>&1 | head -1)"
+[ "$(srun --nodelist=n3 printenv SLURMD_NODENAME 2>srun.err)" = n3 ] || skip "srun runs nothing: $(tail -1 srun.err)"
+
+measure slurm:n2
+# Each node in one run, with options for srun behind the name.
+expect 0 "$GPUVET" run --profile quick --rounds 2 --case null --allow-busy --no-baseline --in slurm:n1 --in slurm:n2 \
+    --in slurm:n3 --in 'slurm:n4/--partition=all --mem=0'
+python3 - "$(last_run)" <<'PY' || fail "not every node was measured"
+import json, sys
+lines = [json.loads(l) for l in open(sys.argv[1])]
+ok = [(r["target"], r["round"]) for r in lines if r["type"] == "record" and r["outcome"] == "ok"]
+assert sorted(ok) == sorted((t, r) for t in ("slurm:n1", "slurm:n2", "slurm:n3", "slurm:n4/--partition=all --mem=0") for r in (0, 1)), ok
+PY
+hang_and_kill slurm:n4 /tmp
+for _ in $(seq 100); do [ -z "$(squeue -h)" ] && break; sleep 0.3; done
+[ -z "$(squeue -h)" ] || fail "a job is left in the queue: $(squeue -h)"
+expect 2 "$GPUVET" run --rounds 1 --case null --allow-busy --in slurm:n9
+one_line
