@@ -65,6 +65,25 @@ CONF
     inside || fail "the node does not open after the mend"
     expect 0 "$GPUVET" doctor --fix lxc:infer $BASELINE
     has out "nothing is to be done"
+    [ "$NET" = none ] && [ -z "$BASELINE" ] || exit 0
+    # For good: the printed program, with the lines that are printed with it.
+    lxc-stop -n infer -k
+    sed -i "s/c 10:/c $OLD:/" $F
+    expect 1 "$GPUVET" doctor --fix lxc:infer
+    sed -n "/#!\/bin\/sh/,/LXC_NAME/s/^      //p" out >/var/lib/lxc/program
+    [ "$(wc -l </var/lib/lxc/program)" = 5 ] || fail "no program is printed"
+    chmod 755 /var/lib/lxc/program
+    sed -i "/ c 195:/d; / c $OLD:/d" $F
+    sed -n "s|^      lxc.hook.pre-start = .*|lxc.hook.pre-start = /var/lib/lxc/program|p; s/^      \(lxc.include\)/\1/p" out >>$F
+    cp devices right
+    sed "s/^ 10 nvidia-uvm/$OLD nvidia-uvm/" right >devices
+    /var/lib/lxc/program 2>/dev/null || fail "the program fails at boot"
+    has /var/lib/lxc/nvidia-rules.conf "= c $OLD:* rwm"
+    cat right >devices # another number, and no unit ran
+    ! lxc-start -n infer -d -o lxc.log -l INFO -- /usr/bin/sleep 300 >out 2>&1 || fail "a start with old numbers goes on"
+    lxc-start -n infer -d -o lxc.log -l INFO -- /usr/bin/sleep 300 >out 2>&1 || fail "the next start fails too"
+    lxc-wait -n infer -s RUNNING -t 20
+    inside || fail "the node does not open with the lasting way"
 '
 tried=0
 for kind in privileged unprivileged; do
