@@ -91,6 +91,17 @@ s = json.load(open("state"))
 assert s["schema"] == "gpuvet.last-seen/1" and s["verdict"] == "ok", s
 assert s["environment"]["chrdev.nvidia-uvm"] == 509 and s["before"]["chrdev.nvidia-uvm"] == 504, s
 PY
+fits() { # where there is jsonschema
+    ! python3 -c 'import jsonschema' 2>/dev/null ||
+        python3 "$GPUVET_SOURCE/tests/cli/check_schema.py" "$GPUVET_SOURCE/results/schema/$1.schema.json" "$2" >out 2>err ||
+        fail "$2 does not fit its schema"
+}
+fits last-seen state
+for what in "--fix lxc:129 --baseline ./old" "--fix lxc:130" "--fix udev"; do
+    # shellcheck disable=SC2086
+    "$GPUVET" doctor $what --from new --json >mend.json || true
+    fits mend mend.json
+done
 # A damaged state is none.
 for garbage in '' '{' '[]' '{"environment":3}' '{"verdict":{},"environment":[]}'; do
     printf '%s' "$garbage" >state
