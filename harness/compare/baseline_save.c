@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "compare/baseline_files.h"
+#include "stats/decide.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -16,8 +17,6 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-
-enum { FEW_RUNS = 3 };
 
 char *run_path(const char *results, const char *name) {
     struct stat st;
@@ -154,11 +153,11 @@ static void warn(const struct saving *s, struct strings *warnings) {
         one_boot =
             one_boot && strcmp(header_text(&s->runs[i], "boot_id"), header_text(&s->runs[0], "boot_id")) == 0;
     }
-    if (s->n < FEW_RUNS)
+    if (s->n < DECIDE_MIN_RUNS)
         strings_addf(warnings,
                      "%zu run%s: with at least %d a comparison measures the spread between runs instead of "
                      "assuming it",
-                     s->n, s->n == 1 ? "" : "s", FEW_RUNS);
+                     s->n, s->n == 1 ? "" : "s", DECIDE_MIN_RUNS);
     if (one_boot)
         strings_addf(warnings, "all runs are of one boot: for a change that needs a reboot, save runs of at "
                                "least two boots");

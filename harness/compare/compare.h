@@ -72,7 +72,7 @@ size_t comparison_count(const struct comparison *c, enum verdict verdict);
 /* 0, 1, 2 or 3 (docs: exit status). */
 int comparison_exit_status(const struct comparison *c, bool strict);
 
-/* For people, as wide as the terminal behind `out`, or 100 columns. */
+/* For people, as wide as the terminal behind `out`, else COLUMNS, else 120 columns. */
 void comparison_print(const struct comparison *c, FILE *out);
 /* gpuvet.compare/1, owned. */
 js *comparison_json(const struct comparison *c);

@@ -202,7 +202,8 @@ static void print_legend(FILE *out, const struct comparison *c) {
     for (size_t i = 0; i < c->n_rows; i++)
         marked = marked || (c->rows[i].result.between_is_default && isfinite(c->rows[i].result.low));
     fputs(
-        "\nChange is AFTER to BEFORE; [low, high] its 95 % interval, d the smallest change that matters, all in %.\n",
+        "\nFigures are geometric means over runs of each run's over its rounds, the change is their ratio; [low, high]\n"
+        "is its 95 % interval, d the smallest change that matters, all in %.\n",
         out);
     if (marked)
         fputs(

@@ -122,24 +122,25 @@ static void range_of_samples(const struct row *row, const struct sightings *reco
 
 static void fill_point(const struct row *row, const struct run *runs, size_t n,
                        const struct sightings *records, struct point *p) {
-    double *medians = mem_zeroed(n, sizeof *medians);
+    double *of_runs = mem_zeroed(n, sizeof *of_runs);
     double *all = NULL;
     *p = (struct point){.middle = NAN, .low = NAN, .high = NAN};
     for (size_t i = 0; i < n; i++) {
         const struct series *s = run_find(&runs[i], row->key);
         if (s == NULL || s->n_values == 0)
             continue;
-        medians[p->n_runs++] = stats_median(s->values, s->n_values);
+        of_runs[p->n_runs++] = stats_geometric_mean(s->values, s->n_values);
         all = mem_resize(all, p->n_rounds + s->n_values, sizeof *all);
         memcpy(all + p->n_rounds, s->values, s->n_values * sizeof *all);
         p->n_rounds += s->n_values;
     }
-    p->middle = stats_median(medians, p->n_runs);
+    p->middle =
+        stats_geometric_mean(of_runs, p->n_runs); /* as the comparison, whose change stands beside it */
     if (p->n_rounds >= 3)
         interval_over_rounds(all, p->n_rounds, p);
     range_of_samples(row, records, p);
     free(all);
-    free(medians);
+    free(of_runs);
 }
 
 /* ---- rows ---- */

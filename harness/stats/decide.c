@@ -8,7 +8,6 @@
 #include "base/mem.h"
 #include "stats/distributions.h"
 #include "stats/moderate.h"
-#include "stats/robust.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -19,9 +18,7 @@
 const double DECIDE_FAMILY_ALPHA = 0.01;
 
 enum {
-    MIN_RUNS = 3,   /* of BEFORE, for a between-run spread of its own */
     MIN_ROUNDS = 2, /* on each side */
-    MIN_CLASS = 4,  /* series of a class, for a prior */
     VETO_ROUNDS = 10,
     MAX_NEEDED = 1000, /* an estimate beyond this is "none would" */
 };
@@ -39,8 +36,9 @@ static const double BETWEEN_PRIOR_DF = 8;
 struct work {
     const char *unusable;               /* why it cannot be compared; NULL: it can */
     double difference;                  /* log ratio */
-    double within, within_df;           /* variance of a round about its run's mean */
-    double runs, runs_df;               /* variance of a run's mean; df 0: no estimate */
+    double round_s2, round_df;          /* variance of a round about its run's mean */
+    double run_s2, run_df;              /* variance of a run's mean; df 0: no estimate */
+    double runs_before, runs_after;     /* with at least one value */
     double rounds_before, rounds_after; /* harmonic means over the side's runs */
     double variance, df;                /* of the difference */
     double from_rounds;                 /* the part of `variance` that more rounds would shrink */
@@ -107,15 +105,10 @@ static struct side_sums sum_side(const struct decide_side *side) {
     return s;
 }
 
-static double median_of_runs(const struct decide_side *side) {
-    double *medians = mem_zeroed(side->n_runs, sizeof *medians);
-    size_t n = 0;
-    for (size_t i = 0; i < side->n_runs; i++)
-        if (side->n_values[i] > 0)
-            medians[n++] = stats_median(side->values[i], side->n_values[i]);
-    double median = stats_median(medians, n);
-    free(medians);
-    return median;
+/* What a side is shown as: after / before is then the ratio that is judged, which medians would not give.
+ * NAN without a value, or with one that is not positive. */
+static double figure_of(const struct side_sums *side) {
+    return side->runs > 0 && isfinite(side->mean) ? exp(side->mean) : NAN;
 }
 
 static double positive_or_zero(double x) {
@@ -128,27 +121,27 @@ static void summarize(const struct decide_series *series, struct work *w, struct
     result->ratio = result->low = result->high = result->p = result->p_adjusted = NAN;
     result->df = result->rounds_needed = result->runs_needed = NAN;
     result->delta = positive_or_zero(series->delta_rel);
-    if (count_rounds(&series->before) > 0)
-        result->before = median_of_runs(&series->before);
-    if (count_rounds(&series->after) > 0)
-        result->after = median_of_runs(&series->after);
+    struct side_sums before = sum_side(&series->before);
+    struct side_sums after = sum_side(&series->after);
+    result->before = figure_of(&before);
+    result->after = figure_of(&after);
     w->unusable = why_unusable(&series->before, series->primary, true);
     if (w->unusable == NULL)
         w->unusable = why_unusable(&series->after, series->primary, false);
     if (w->unusable != NULL)
         return;
     result->delta = fmax(result->delta, positive_or_zero(series->delta_abs) / result->before);
-    struct side_sums before = sum_side(&series->before);
-    struct side_sums after = sum_side(&series->after);
     w->difference = after.mean - before.mean;
     result->ratio = exp(w->difference);
-    w->within_df = before.within_df + after.within_df;
-    w->within = w->within_df > 0 ? (before.within + after.within) / w->within_df : 0;
+    w->round_df = before.within_df + after.within_df;
+    w->round_s2 = w->round_df > 0 ? (before.within + after.within) / w->round_df : 0;
+    w->runs_before = before.runs;
+    w->runs_after = after.runs;
     w->rounds_before = before.runs / before.inverse;
     w->rounds_after = after.runs / after.inverse;
-    if (before.runs >= MIN_RUNS) {
-        w->runs_df = before.runs + after.runs - 2;
-        w->runs = (before.squares + after.squares) / w->runs_df;
+    if (before.runs >= DECIDE_MIN_RUNS) {
+        w->run_df = before.runs + after.runs - 2;
+        w->run_s2 = (before.squares + after.squares) / w->run_df;
     }
 }
 
@@ -180,7 +173,7 @@ struct kind {
 };
 
 static bool has_variance(const struct work *w, struct kind kind) {
-    return w->unusable == NULL && (kind.of_runs ? w->runs_df : w->within_df) > 0;
+    return w->unusable == NULL && (kind.of_runs ? w->run_df : w->round_df) > 0;
 }
 
 static double unit_of(const struct decide_series *series, struct kind kind) {
@@ -195,8 +188,8 @@ static size_t moderate_group(const struct decide_series *series, struct work *wo
         const struct work *w = &work[order[i]];
         if (!has_variance(w, kind))
             continue;
-        v.s2[v.n] = (kind.of_runs ? w->runs : w->within) / unit_of(&series[order[i]], kind);
-        v.df[v.n++] = kind.of_runs ? w->runs_df : w->within_df;
+        v.s2[v.n] = (kind.of_runs ? w->run_s2 : w->round_s2) / unit_of(&series[order[i]], kind);
+        v.df[v.n++] = kind.of_runs ? w->run_df : w->round_df;
     }
     moderate(&v, kind.of_runs ? BETWEEN_PRIOR_DF : INFINITY);
     size_t next = 0;
@@ -204,8 +197,8 @@ static size_t moderate_group(const struct decide_series *series, struct work *wo
         struct work *w = &work[order[i]];
         if (!has_variance(w, kind))
             continue;
-        *(kind.of_runs ? &w->runs : &w->within) = v.s2[next] * unit_of(&series[order[i]], kind);
-        *(kind.of_runs ? &w->runs_df : &w->within_df) = v.df[next++];
+        *(kind.of_runs ? &w->run_s2 : &w->round_s2) = v.s2[next] * unit_of(&series[order[i]], kind);
+        *(kind.of_runs ? &w->run_df : &w->round_df) = v.df[next++];
     }
     free(v.s2);
     free(v.df);
@@ -221,10 +214,10 @@ static int by_class(const void *a, const void *b, void *context) {
     return strcmp(class_of(&series[*(const size_t *)a]), class_of(&series[*(const size_t *)b]));
 }
 
-/* A class with fewer than MIN_CLASS series has no prior of its own; on a small node that is most of them, and
- * two degrees of freedom of a baseline of three runs then leave no power. Between runs such series lend each
- * other one: the spread of each in units of its shipped default, so that only the ratio is taken as common,
- * and the data say how common it is (fit_prior). */
+/* A class with fewer than VARIANCE_PRIOR_LEAST series has no prior of its own; on a small node that is most
+ * of them, and two degrees of freedom of a baseline of three runs then leave no power. Between runs such
+ * series lend each other one: the spread of each in units of its shipped default, so that only the ratio is
+ * taken as common, and the data say how common it is (variance_prior_fit). */
 static void moderate_all(const struct decide_series *series, struct work *work, size_t count) {
     size_t *order = mem_zeroed(count, sizeof *order);
     size_t *small = mem_zeroed(count, sizeof *small);
@@ -238,7 +231,8 @@ static void moderate_all(const struct decide_series *series, struct work *work, 
             end++;
         size_t n = end - start;
         moderate_group(series, work, order + start, n, (struct kind){0});
-        if (moderate_group(series, work, order + start, n, (struct kind){.of_runs = true}) < MIN_CLASS)
+        if (moderate_group(series, work, order + start, n, (struct kind){.of_runs = true}) <
+            VARIANCE_PRIOR_LEAST)
             for (size_t i = start; i < end; i++)
                 if (positive_or_zero(series[order[i]].between_rel) > 0)
                     small[n_small++] = order[i];
@@ -251,40 +245,32 @@ static void moderate_all(const struct decide_series *series, struct work *work, 
 
 /* ---- the test ---- */
 
-static double runs_with_values(const struct decide_side *side) {
-    double n = 0;
-    for (size_t i = 0; i < side->n_runs; i++)
-        n += side->n_values[i] > 0;
-    return n;
-}
-
 /* Variance and degrees of freedom of the difference; df 0 where nothing is known of its spread. */
 static void difference_variance(const struct decide_series *series, struct work *w,
                                 struct decide_result *result) {
-    double n_before = runs_with_values(&series->before);
-    double n_after = runs_with_values(&series->after);
     double floor_s2 = RESOLUTION * RESOLUTION;
-    double round = w->within_df > 0 ? fmax(w->within, floor_s2) : 0;
-    w->from_rounds = round * (1 / (n_before * w->rounds_before) + 1 / (n_after * w->rounds_after));
-    if (w->runs_df > 0) {
+    double round = w->round_df > 0 ? fmax(w->round_s2, floor_s2) : 0;
+    w->from_rounds =
+        round * (1 / (w->runs_before * w->rounds_before) + 1 / (w->runs_after * w->rounds_after));
+    if (w->run_df > 0) {
         /* A run's mean cannot vary less than its rounds make it. AFTER's runs vary more when they have fewer
          * rounds than the runs that the estimate comes from. */
-        double run = fmax(fmax(w->runs, floor_s2), round / w->rounds_before);
+        double run = fmax(fmax(w->run_s2, floor_s2), round / w->rounds_before);
         double shorter = round * fmax(0, 1 / w->rounds_after - 1 / w->rounds_before);
-        w->variance = run / n_before + (run + shorter) / n_after;
-        w->df = w->runs_df;
+        w->variance = run / w->runs_before + (run + shorter) / w->runs_after;
+        w->df = w->run_df;
         return;
     }
     result->between_is_default = true;
     double between = positive_or_zero(series->between_rel);
-    w->variance = w->from_rounds + between * between * (1 / n_before + 1 / n_after);
-    w->df = w->within_df; /* the default is no measurement and brings no degrees of freedom */
+    w->variance = w->from_rounds + between * between * (1 / w->runs_before + 1 / w->runs_after);
+    w->df = w->round_df; /* the default is no measurement and brings no degrees of freedom */
 }
 
 /* Whether a change of this series could be declared at all: others take no room in the family. */
 static bool is_tested(const struct decide_series *series, const struct work *w) {
     return series->primary && w->unusable == NULL && w->df > 0 &&
-           (w->runs_df > 0 || positive_or_zero(series->between_rel) > 0);
+           (w->run_df > 0 || positive_or_zero(series->between_rel) > 0);
 }
 
 static void estimate(const struct decide_series *series, struct work *w, struct decide_result *result) {
@@ -369,7 +355,7 @@ static double wanted_error(const struct work *w, double limit, size_t family, do
 
 /* The least number of runs on each side, from 3 on; more runs also bring degrees of freedom. */
 static double needed_runs(const struct work *w, double limit, size_t family, double run_variance) {
-    double low = MIN_RUNS - 1;
+    double low = DECIDE_MIN_RUNS - 1;
     double high = MAX_NEEDED;
     while (high - low > 1) {
         double n = floor((low + high) / 2);
@@ -380,11 +366,8 @@ static double needed_runs(const struct work *w, double limit, size_t family, dou
 }
 
 /* How many rounds a run, or runs a side, would decide if the estimate stayed where it is. */
-static void estimate_needs(const struct decide_series *series, const struct work *w, size_t family,
-                           struct decide_result *result) {
+static void estimate_needs(const struct work *w, size_t family, struct decide_result *result) {
     double limit = log1p(result->delta);
-    double n_before = runs_with_values(&series->before);
-    double n_after = runs_with_values(&series->after);
     double error = wanted_error(w, limit, family, w->df);
     double target = error * error;
     double from_runs = fmax(0, w->variance - w->from_rounds);
@@ -392,7 +375,8 @@ static void estimate_needs(const struct decide_series *series, const struct work
     if (target > from_runs)
         result->rounds_needed =
             needed_or_nan(fmax(rounds + 1, rounds * w->from_rounds / (target - from_runs)));
-    result->runs_needed = needed_runs(w, limit, family, w->variance / (1 / n_before + 1 / n_after));
+    result->runs_needed =
+        needed_runs(w, limit, family, w->variance / (1 / w->runs_before + 1 / w->runs_after));
 }
 
 static void say(struct decide_result *result, enum verdict verdict, const char *reason) {
@@ -420,7 +404,7 @@ static void decide(const struct decide_series *series, const struct work *w, siz
     double half = dist_t_critical(0.10, w->df) * error; /* of the 90 % interval */
     double between = positive_or_zero(series->between_rel);
     if (result->between_is_default && between == 0) {
-        result->runs_needed = MIN_RUNS;
+        result->runs_needed = DECIDE_MIN_RUNS;
         say(result, VERDICT_UNDECIDED, unknown_spread);
         return;
     }
@@ -432,7 +416,7 @@ static void decide(const struct decide_series *series, const struct work *w, siz
     if (result->p_adjusted <= DECIDE_FAMILY_ALPHA && fabs(w->difference) > limit) {
         bool better = (w->difference > 0) == series->higher_is_better;
         if (result->between_is_default && fabs(w->difference) <= 3 * between) {
-            result->runs_needed = MIN_RUNS;
+            result->runs_needed = DECIDE_MIN_RUNS;
             say(result, VERDICT_UNDECIDED, unknown_spread);
         } else if (vetoed(series)) {
             say(result, VERDICT_UNDECIDED, "rank test disagrees: a few rounds make the difference");
@@ -441,7 +425,7 @@ static void decide(const struct decide_series *series, const struct work *w, siz
         }
         return;
     }
-    estimate_needs(series, w, family, result);
+    estimate_needs(w, family, result);
     say_undecided(result);
 }
 

@@ -26,6 +26,8 @@ enum verdict {
 };
 const char *verdict_name(enum verdict verdict); /* "improved" … "not comparable", "descriptive" */
 
+enum { DECIDE_MIN_RUNS = 3 }; /* of BEFORE, for a spread between runs that is measured */
+
 /* The rate of false alarms that the whole family may have. */
 extern const double DECIDE_FAMILY_ALPHA;
 
@@ -39,10 +41,11 @@ struct decide_series {
 
 struct decide_result {
     enum verdict verdict;
-    char reason[200];        /* of undecided and not comparable; "" otherwise or a remark */
-    double before, after;    /* medians over rounds (of run medians), in the unit */
-    double ratio;            /* after / before, the estimate */
-    double low, high;        /* unadjusted 95 % interval of the ratio */
+    char reason[200]; /* of undecided and not comparable; "" otherwise or a remark */
+    double before,
+        after;        /* in the unit: geometric mean over a side's runs of each run's own over its rounds */
+    double ratio;     /* after / before: the estimate */
+    double low, high; /* unadjusted 95 % interval of the ratio */
     double p, p_adjusted;    /* two-sided, Holm over the primary family; NAN where not tested */
     double delta;            /* the δ used, relative */
     double df;               /* moderated */

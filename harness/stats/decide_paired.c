@@ -142,13 +142,12 @@ static double moderated(const struct pair_work *w, double s2) {
     return fmax(out, RESOLUTION * RESOLUTION);
 }
 
-static void estimate(const struct paired_series *series, struct pair_work *work, size_t count) {
+static void estimate(struct pair_work *work, size_t count) {
     double total_df = 0;
     for (size_t i = 0; i < count; i++)
         total_df += work[i].unusable == NULL ? work[i].df : 0;
     for (size_t i = 0; i < count; i++) {
         struct pair_work *w = &work[i];
-        (void)series;
         if (w->unusable != NULL || !(w->df > 0))
             continue;
         w->error = sqrt(moderated(w, w->s2) / w->n);
@@ -342,8 +341,8 @@ static void begin(const struct paired_series *s, struct pair_work *w, struct dec
     r->delta = positive_or_zero(s->delta_rel);
     if (w->unusable != NULL)
         return;
-    r->before = stats_median(s->first, s->n);
-    r->after = stats_median(s->second, s->n);
+    r->before = stats_geometric_mean(s->first, s->n);
+    r->after = stats_geometric_mean(s->second, s->n);
     r->delta = fmax(r->delta, positive_or_zero(s->delta_abs) / r->before);
 }
 
@@ -381,7 +380,7 @@ void decide_paired(const struct paired_series *series, size_t count, uint64_t se
             work[i].unusable = "fewer than 2 rounds have a value on both sides";
     }
     share_variances(series, work, count);
-    estimate(series, work, count);
+    estimate(work, count);
     struct ranked *order = rank(series, work, count, &family);
     if (n_rounds >= PAIRED_MIN_ROUNDS)
         test_by_flips(order, family, work, n_rounds, seed, results);

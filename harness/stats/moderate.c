@@ -8,8 +8,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { MIN_CLASS = 4 }; /* series of a class, for a prior */
-
 /* By the moments of e = log s² - digamma(df/2) + log(df/2). */
 static void fit(const double *s2, const double *df, size_t n, double floor_s2, struct variance_prior *out) {
     double *e = mem_zeroed(n, sizeof *e);
@@ -35,7 +33,7 @@ static void fit(const double *s2, const double *df, size_t n, double floor_s2, s
 
 bool variance_prior_fit(const double *s2, const double *df, size_t n, double most_df,
                         struct variance_prior *out) {
-    double median = n >= MIN_CLASS ? stats_median(s2, n) : 0;
+    double median = n >= VARIANCE_PRIOR_LEAST ? stats_median(s2, n) : 0;
     if (!(median > 0))
         return false;
     /* The floor keeps single zeros from ruling the moments of the logarithm. */

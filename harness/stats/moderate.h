@@ -8,12 +8,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+enum { VARIANCE_PRIOR_LEAST = 4 }; /* variances that make a prior */
+
 struct variance_prior {
     double s2, df; /* df INFINITY: no more different than chance makes equal variances */
 };
 
-/* From `n` variances with their degrees of freedom (all > 0). False: too few of them, or most are zero
- * (quantised values say nothing about the others). */
+/* From `n` variances with their degrees of freedom (all > 0). The prior gets at most `most_df` (INFINITY: no
+ * cap). False: too few of them, or most are zero (quantised values say nothing about the others). */
 bool variance_prior_fit(const double *s2, const double *df, size_t n, double most_df,
                         struct variance_prior *out);
 

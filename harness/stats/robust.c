@@ -16,6 +16,13 @@ double stats_mean(const double *x, size_t n) {
     return sum / (double)n;
 }
 
+double stats_geometric_mean(const double *x, size_t n) {
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += x[i] > 0 ? log(x[i]) : NAN;
+    return n == 0 ? NAN : exp(sum / (double)n);
+}
+
 double stats_variance(const double *x, size_t n) {
     if (n < 2)
         return NAN;

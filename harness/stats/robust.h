@@ -6,8 +6,9 @@
 #include <stddef.h>
 
 double stats_mean(const double *x, size_t n);
-double stats_variance(const double *x, size_t n); /* unbiased, n - 1; NAN under two */
-double stats_median(const double *x, size_t n);   /* mean of the middle two when n is even */
+double stats_geometric_mean(const double *x, size_t n); /* all positive; NAN where one is not */
+double stats_variance(const double *x, size_t n);       /* unbiased, n - 1; NAN under two */
+double stats_median(const double *x, size_t n);         /* mean of the middle two when n is even */
 /* Quantile by linear interpolation of order statistics (Hyndman and Fan type 7), 0 <= q <= 1. */
 double stats_quantile(const double *x, size_t n, double q);
 /* 1.4826 × median absolute deviation: estimates sigma under normal errors. */

@@ -57,7 +57,7 @@ for pair in "$run $old" "$old $run"; do
     "$GPUVET" compare $pair >out 2>err
     status=$?
     [ "$status" -le 1 ] || fail "compare: status $status"
-    has out "Change is AFTER to BEFORE"
+    has out "the change is their ratio"
 done
 # An item that hangs across the jump ends at its deadline, not two hours later or at once.
 expect 1 back 2 timeout 60 "$GPUVET" run --allow-busy --no-baseline --rounds 1 --case 'fault@1/*how=hang}*' --case null

@@ -171,6 +171,24 @@ static void ranks_veto(void **state) {
     assert_true(judge(1)->verdict != VERDICT_REGRESSED);
 }
 
+/* What is shown of the two sides is what the ratio is made of, also where medians would tell another story:
+ * two fast rounds of twelve move the mean of the logs, but no median. */
+static void sides_agree_with_the_ratio(void **state) {
+    (void)state;
+    seed = 12;
+    make(2, (struct shape){3, 12, 14.8, 0.05, 0.02}, (struct shape){2, 12, 14.8, 0.05, 0.02});
+    for (size_t j = 0; j < 2; j++)
+        family.after[0].values[0][j] = 7;
+    family.series[1].after.n_runs = 1;
+    family.after[1].values[0][0] = 4;
+    family.after[1].values[0][1] = 9;
+    family.after[1].counts[0] = 2;
+    const struct decide_result *r = judge(2);
+    for (size_t i = 0; i < 2; i++)
+        assert_true(fabs(r[i].after / r[i].before - r[i].ratio) < 1e-12);
+    assert_true(fabs(r[1].after - 6) < 1e-12);
+}
+
 /* Quantised values that never vary are not infinitely sure. */
 static void no_spread_at_all(void **state) {
     (void)state;
@@ -263,7 +281,7 @@ int main(void) {
         cmocka_unit_test(single_runs),         cmocka_unit_test(descriptive_is_shown_only),
         cmocka_unit_test(unusable_input),      cmocka_unit_test(ranks_veto),
         cmocka_unit_test(no_spread_at_all),    cmocka_unit_test(rate_of_false_alarms),
-        cmocka_unit_test(small_classes_share),
+        cmocka_unit_test(small_classes_share), cmocka_unit_test(sides_agree_with_the_ratio),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -80,6 +80,8 @@ static void verdicts_of_plain_cases(void **state) {
     assert_int_equal(made.results[0].verdict, VERDICT_REGRESSED);
     assert_true(made.results[0].ratio > 0.88 && made.results[0].ratio < 0.92);
     assert_true(made.results[0].low < made.results[0].ratio && made.results[0].ratio < made.results[0].high);
+    for (size_t i = 0; i < 4; i++) /* what is shown of the two places is what the ratio is made of */
+        assert_true(fabs(made.results[i].after / made.results[i].before - made.results[i].ratio) < 1e-12);
     assert_int_equal(made.results[1].verdict, VERDICT_REGRESSED); /* more, where less is better */
     assert_int_equal(made.results[2].verdict, VERDICT_SAME);
     assert_int_equal(made.results[3].verdict, VERDICT_DESCRIPTIVE);

@@ -14,6 +14,7 @@ static void summaries(void **state) {
     (void)state;
     const double x[] = {4, 1, 3, 2, 10};
     near(stats_mean(x, 5), 4, 1e-12);
+    near(stats_geometric_mean((const double[]){2, 4, 8, 64}, 4), 8, 1e-12);
     near(stats_variance(x, 5), 12.5, 1e-12); /* (0 + 9 + 1 + 4 + 36) / 4 */
     near(stats_median(x, 5), 3, 0);
     near(stats_median(x, 4), 2.5, 0);
@@ -38,6 +39,8 @@ static void nothing_known(void **state) {
     (void)state;
     const double one[] = {7};
     assert_true(isnan(stats_mean(NULL, 0)));
+    assert_true(isnan(stats_geometric_mean(NULL, 0)));
+    assert_true(isnan(stats_geometric_mean((const double[]){2, 0}, 2)));
     assert_true(isnan(stats_median(NULL, 0)));
     assert_true(isnan(stats_quantile(NULL, 0, 0.5)));
     assert_true(isnan(stats_variance(one, 1)));
