@@ -303,6 +303,9 @@ static enum access_trouble judge_open(const struct access *a, const struct acces
     }
     if (strcmp(open, "EPERM") == 0)
         return TROUBLE_CGROUP;
+    /* Our own limit of open files, which the limits' rules tell; nothing was learned of the node. */
+    if (strcmp(open, "EMFILE") == 0 || strcmp(open, "ENFILE") == 0)
+        return TROUBLE_NONE;
     if (strcmp(open, "EACCES") == 0)
         return refused(a, s);
     if (strcmp(open, "ENOENT") == 0)
