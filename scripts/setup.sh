@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs what gpuvet is built with: scripts/setup.sh [--tests]. Repeatable, also after an interrupt; with everything
-# there it takes about a second. As root, or with sudo for apt alone; apt is asked only when something is missing.
+# Installs what gpuvet is built with: scripts/setup.sh [--tests | --all-tests]. Repeatable, also after an interrupt; with
+# everything there it takes about a second. As root, or with sudo for apt alone; apt is asked only when something is
+# missing.
 #
 # The CUDA compiler is the one on PATH, else the one in /usr/local/cuda, else pinned wheels in .deps/cuda (no
 # root needed, nothing outside this folder changes). GPUVET_CUDA=off leaves the GPU parts out. What was found
@@ -20,6 +21,9 @@ test_packages=(
     clang-format:clang-format clang-tidy:clang-tidy shellcheck:shellcheck gnuplot:gnuplot-nox
     libcmocka-dev python3-jsonschema
 )
+# Only root can use these, and the engines need 300 MB; who lacks them has skips that say so.
+container_packages=(lxc-start:lxc)
+engine_packages=(dockerd:docker.io podman:podman runc:runc)
 cmake_least=3.22
 # MB that must be free: to build; to build every preset; for the wheels while they are fetched and unpacked.
 room_build=100
@@ -98,6 +102,15 @@ install_packages() {
         return 0
     fi
     apt_install "${missing[@]}" || exit 1
+}
+
+# What tests can do without: each one that is skipped for it says so.
+install_if_possible() {
+    local missing
+    mapfile -t missing < <(missing_packages "$@")
+    if [ "${#missing[@]}" -gt 0 ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+        apt_install "${missing[@]}" || say "going on without ${missing[*]}"
+    fi
 }
 
 check_cmake() {
@@ -222,17 +235,21 @@ check_folders() {
 
 packages=("${build_packages[@]}")
 room=$room_build
+optional=()
 case "${1:-}" in
     "") ;;
-    --tests)
+    --tests | --all-tests)
         packages+=("${test_packages[@]}")
+        optional=("${container_packages[@]}")
+        [ "$1" = --tests ] || optional+=("${engine_packages[@]}")
         room=$room_tests
         ;;
-    *) die "unknown argument '$1': scripts/setup.sh [--tests]" ;;
+    *) die "unknown argument '$1': scripts/setup.sh [--tests | --all-tests]" ;;
 esac
 check_folders
 has_room "$room" || die "less than $room MB are free in $PWD: make room, then run this again"
 install_packages "${packages[@]}"
+install_if_possible ${optional[@]+"${optional[@]}"}
 check_cmake
 find_cuda
 forget_other_compilers

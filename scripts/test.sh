@@ -10,8 +10,11 @@ trap 'echo "test: terminated" >&2; exit 143' TERM
 
 export GPUVET_TEST_LONG=
 case "${1:-}" in
-    "") ;;
-    --all) GPUVET_TEST_LONG=1 ;;
+    "") setup=--tests ;;
+    --all)
+        GPUVET_TEST_LONG=1
+        setup=--all-tests
+        ;;
     *)
         echo "test: unknown argument '$1': scripts/test.sh [--all]" >&2
         exit 2
@@ -127,7 +130,7 @@ skip_step() {
     skipped=$((skipped + 1))
 }
 
-if step "set-up" scripts/setup.sh --tests; then
+if step "set-up" scripts/setup.sh "$setup"; then
     nvcc=$(cat .deps/nvcc)
     cuda=(-DGPUVET_CUDA=OFF)
     [ -z "$nvcc" ] || cuda=(-DCMAKE_CUDA_COMPILER="$nvcc")

@@ -4,6 +4,6 @@
 set -u
 script=$(realpath "$1")
 folder=$(mktemp -d "${TMPDIR:-/tmp}/gpuvet-test.XXXXXX") || exit 1
-trap 'chmod -R u+rwX "$folder" 2>/dev/null; rm -rf "$folder"' EXIT
+trap 'chmod -R u+rwX "$folder" 2>/dev/null; rm -rf "$folder" 2>/dev/null || { sleep 2; rm -rf "$folder"; }' EXIT
 cd "$folder" || exit 1
 bash "$script"
