@@ -50,6 +50,27 @@ static bool parse_targets(const struct strings *names, struct prepared *p, struc
     return true;
 }
 
+/* A container of this machine may well have a boot id of its own (LXC gives it one), so it is known by how it is
+ * reached; of other places the boot tells. */
+static bool is_same_machine(const struct prepared_place *first, const struct prepared_place *place) {
+    const char *docker = getenv("DOCKER_HOST");
+    const char *a = node_text(&first->node, "boot_id");
+    const char *b = node_text(&place->node, "boot_id");
+    bool first_is_host = first->target.kind == TARGET_HOST;
+    switch (place->target.kind) {
+    case TARGET_LXC:
+    case TARGET_PCT:
+    case TARGET_LIKE:
+        return first_is_host;
+    case TARGET_DOCKER:
+        return first_is_host && (docker == NULL || docker[0] == '\0' || text_starts(docker, "unix:"));
+    case TARGET_PODMAN:
+        return first_is_host && getenv("CONTAINER_HOST") == NULL;
+    default:
+        return a != NULL && b != NULL && strcmp(a, b) == 0;
+    }
+}
+
 /* What the place sees, and how the first one's view compares. */
 static bool look_at_place(const struct prepare_options *options, struct interrupt *interrupt,
                           struct prepared *p, struct prepared_place *place, struct error *err) {
@@ -59,9 +80,8 @@ static bool look_at_place(const struct prepare_options *options, struct interrup
         return RELAY(err);
     if (place->node.gpus.raw != NULL)
         place->all_gpus = js_copy(place->node.gpus.raw);
-    const char *first = node_text(&p->places[0].node, "boot_id");
-    const char *here = node_text(&place->node, "boot_id");
-    place->same_machine = first == NULL || here == NULL ? options->from != NULL : strcmp(first, here) == 0;
+    place->same_machine =
+        place == &p->places[0] || options->from != NULL || is_same_machine(&p->places[0], place);
     bool sees_gpus = place->node.gpus.count > 0;
     if (place != &p->places[0] && place->same_machine && p->places[0].node.gpus.count > 0) {
         const char *why = place->cuda.asked && !place->cuda.good ? place->cuda.reason

@@ -21,7 +21,7 @@ struct prepared_place {
     struct node node;
     js *all_gpus; /* the "gpus" array before it was narrowed, owned */
     struct cuda_probe cuda;
-    bool same_machine; /* as the first place: the same boot */
+    bool same_machine; /* as the first place */
     char broken[600];  /* why nothing that needs a GPU runs there although the first place has GPUs; "": it
                           does */
     struct plan plan;
