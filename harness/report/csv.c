@@ -43,7 +43,7 @@ void csv_results(const struct report *r, struct text *out) {
             text_addf(out, ",%zu,%zu", sides[k]->n_runs, sides[k]->n_rounds);
         }
         field(out, row->after.over_rounds     ? "95 % over rounds"
-                   : isfinite(row->after.low) ? "range of samples"
+                   : isfinite(row->after.low) ? "one round's samples"
                                               : "");
         number(out, row_judged(row, "ratio"));
         number(out, row_judged(row, "low"));

@@ -15,6 +15,15 @@ static const char schema[] = "gpuvet.summary/1";
 
 enum { MOST_SERIES = 100000, MOST_PAIRED = 200, MOST_PANELS = 12 };
 
+/* To the digits that a file keeps, so that a kept summary says the same as a new one. */
+static void set_figure(js *to, const char *name, double value) {
+    char words[40];
+    snprintf(words, sizeof words, "%.9e", value);
+    double kept = NAN;
+    (void)text_to_double(words, &kept);
+    js_set_number(to, name, kept);
+}
+
 js *report_summary(const struct run *run) {
     static const char *const taken[] = {"started", "label", "node", "machine_id", "profile"};
     js *out = js_new_object();
@@ -36,9 +45,9 @@ js *report_summary(const struct run *run) {
         js_set_bool(one, "primary", s->primary);
         js_set_bool(one, "higher", s->higher_is_better);
         js_set_int(one, "n", (int64_t)s->n_values);
-        js_set_number(one, "median", stats_median(s->values, s->n_values));
-        js_set_number(one, "q1", stats_quantile(s->values, s->n_values, 0.25));
-        js_set_number(one, "q3", stats_quantile(s->values, s->n_values, 0.75));
+        set_figure(one, "median", stats_median(s->values, s->n_values));
+        set_figure(one, "q1", stats_quantile(s->values, s->n_values, 0.25));
+        set_figure(one, "q3", stats_quantile(s->values, s->n_values, 0.75));
         js_append(all, one);
     }
     js_set(out, "series", all);
@@ -190,6 +199,9 @@ void plots_history(struct report *r) {
             "series the %zu primary ones with the surest trend; the table has all.",
             runs, h.n, panels);
         p->caption = text_take(&t);
+        char note[64];
+        snprintf(note, sizeof note, "n = %zu runs; band: middle half of rounds", runs);
+        plot_note(p, note);
     }
     history_free(&h);
 }

@@ -162,6 +162,18 @@ static void add_doctor(const struct report *r, struct text *out) {
 
 /* ---- all ---- */
 
+/* Of the sections that hold nothing but figures. */
+static bool is_empty(const struct report *r, const struct section *s) {
+    static const char *const own[] = {"limits", "topology", "doctor", "history"};
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (strcmp(s->id, own[i]) == 0)
+            return false;
+    for (size_t i = 0; i < r->n_plots; i++)
+        if (strcmp(r->plots[i].section, s->id) == 0)
+            return false;
+    return true;
+}
+
 static void add_navigation(struct text *out) {
     text_add(out, "<nav><a href=\"#verdict\">Verdict</a>");
     for (size_t i = 0; i < N_SECTIONS; i++)
@@ -199,8 +211,9 @@ void html_sections(const struct report *r, struct text *out) {
     add_navigation(out);
     for (size_t i = 0; i < N_SECTIONS; i++) {
         const struct section *s = &sections[i];
-        text_addf(out, "<section id=\"%s\">\n<h2>%s</h2>\n<p class=intro>%s</p>\n", s->id, s->title,
-                  s->intro);
+        text_addf(out, "<section id=\"%s\">\n<h2>%s</h2>\n", s->id, s->title);
+        if (!is_empty(r, s))
+            text_addf(out, "<p class=intro>%s</p>\n", s->intro);
         if (strcmp(s->id, "limits") == 0)
             add_limits(r, out);
         else if (strcmp(s->id, "topology") == 0)

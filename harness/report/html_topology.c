@@ -138,7 +138,7 @@ static void add_pairs(const struct report *r, const struct place *places, size_t
     const js *environment = js_get(r->newest->header, "environment");
     size_t known = 0;
     struct text table = {0};
-    text_add(&table, "<div class=scroll><table class=pairs><thead><tr><th>from \\ to</th>");
+    text_add(&table, "<div class=\"scroll fit\"><table class=pairs><thead><tr><th>from \\ to</th>");
     for (size_t i = 0; i < n; i++)
         text_addf(&table, "<th>GPU %" PRId64 "</th>", js_get_int(places[i].gpu, "index", 0));
     text_add(&table, "</tr></thead><tbody>");

@@ -9,9 +9,10 @@
 /* What one side knows of one series. */
 struct point {
     size_t n_runs, n_rounds, n_samples;
-    double middle;    /* median over runs of the medians over rounds; NAN: nothing measured */
+    double middle;    /* geometric mean over runs of each run's over its rounds; NAN: nothing measured */
     double low, high; /* NAN: one value only */
-    bool over_rounds; /* the interval is 95 % over at least 3 rounds, else the range of the samples */
+    bool over_rounds; /* the interval is 95 % over at least 3 rounds, else what the samples of the rounds say
+                       */
 };
 
 /* One series of either side. Borrowed from the input where not said otherwise. */
@@ -32,7 +33,7 @@ struct sighting {
     char *key; /* without a statistic's suffix */
     int round;
     size_t n;
-    double least, most;                    /* of its samples */
+    double least, most;                    /* its median is known to lie there; NAN: one sample */
     double sm_mhz, power_w, temperature_c; /* NAN: unknown */
 };
 
@@ -97,6 +98,8 @@ struct plot *plot_add(struct report *r, const char *section, const char *script,
                       const char *title);
 void plot_number(struct plot *p, const char *variable, double value);
 void plot_string(struct plot *p, const char *variable, const char *value);
+/* The line below the plot: n, and what the bars are. Ours, nothing from a run. */
+void plot_note(struct plot *p, const char *note);
 /* One field of the data file and a tab behind it. */
 void plot_field(struct plot *p, const char *text);
 void plot_value(struct plot *p, double value);

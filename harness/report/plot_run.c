@@ -106,9 +106,10 @@ static void read_drawing(struct plot *p, const char *folder) {
     struct text path = {0};
     struct text svg = {0};
     text_addf(&path, "%s/%s.svg", folder, p->name);
-    if (!file_read(text_string(&path), MAX_DRAWING, &svg, &err))
-        snprintf(p->why, sizeof p->why, "gnuplot drew nothing");
-    else if ((p->svg = svg_clean(text_string(&svg), p->name, &err)) == NULL)
+    if (!file_read(text_string(&path), MAX_DRAWING, &svg, &err)) {
+        if (p->why[0] == '\0')
+            snprintf(p->why, sizeof p->why, "gnuplot drew nothing");
+    } else if ((p->svg = svg_clean(text_string(&svg), p->name, &err)) == NULL)
         snprintf(p->why, sizeof p->why, "%.190s", err.text);
     else if (strlen(p->svg) > MOST_SVG) {
         free(p->svg);

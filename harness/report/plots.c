@@ -57,6 +57,10 @@ void plot_string(struct plot *p, const char *variable, const char *value) {
     text_add(&p->variables, "'\n");
 }
 
+void plot_note(struct plot *p, const char *note) {
+    text_addf(&p->variables, "note = '%s'\n", note);
+}
+
 void plot_field(struct plot *p, const char *text) {
     escape_plot(&p->data, text[0] == '\0' ? " " : text, LABEL_LENGTH);
     text_add(&p->data, "\t");

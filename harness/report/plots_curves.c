@@ -70,11 +70,14 @@ struct axis {
 
 /* Rounds and samples behind the points, for the caption. */
 struct depth {
+    double lowest, highest;
     size_t least, most;
     bool over_rounds, ranges;
 };
 
 static void note_depth(const struct point *p, struct depth *d) {
+    d->lowest = fmin(d->most == 0 ? INFINITY : d->lowest, fmin(p->middle, p->low));
+    d->highest = fmax(d->highest, fmax(p->middle, p->high));
     d->least = d->most == 0 || p->n_rounds < d->least ? p->n_rounds : d->least;
     d->most = p->n_rounds > d->most ? p->n_rounds : d->most;
     d->over_rounds = d->over_rounds || p->over_rounds;
@@ -163,12 +166,23 @@ static void set_caption(struct plot *p, const struct row *row, const struct dept
         text_addf(&t, "n = %zu round%s a point", d->most, d->most == 1 ? "" : "s");
     else
         text_addf(&t, "n = %zu to %zu rounds a point", d->least, d->most);
-    text_add(&t, d->over_rounds && d->ranges
-                     ? "; bars: 95 % over rounds from 3 on, else the range of the samples."
-                 : d->over_rounds ? "; bars: 95 % over rounds."
-                 : d->ranges      ? "; bars: the range of the samples."
-                                  : "; one value a point, so no interval.");
+    text_add(
+        &t,
+        d->over_rounds && d->ranges
+            ? "; bars: 95 % over rounds from 3 rounds on, else of one round's samples (under 6 samples: all of them)."
+        : d->over_rounds ? "; bars: 95 % over rounds."
+        : d->ranges      ? "; bars: 95 % of one round's samples (under 6 samples: all of them)."
+                         : "; one value a point, so no interval.");
     p->caption = text_take(&t);
+    char note[80];
+    if (d->least != d->most)
+        snprintf(note, sizeof note, "n = %zu to %zu rounds a point; bars: 95 %%", d->least, d->most);
+    else
+        snprintf(note, sizeof note, "n = %zu round%s a point%s", d->most, d->most == 1 ? "" : "s",
+                 d->over_rounds ? "; bars: 95 %"
+                 : d->ranges    ? "; bars: range"
+                                : "");
+    plot_note(p, note);
 }
 
 /* One plot of up to MOST_FAMILIES curves and as many from before. */
@@ -181,7 +195,6 @@ static void draw(struct report *r, const char *section, const char *script, cons
     struct plot *p = plot_add(r, section, script, text_string(&title), text_string(&title));
     size_t number = 0;
     double limit = NAN;
-    double highest = 0;
     double least = INFINITY;
     double most = 0;
     bool both = false;
@@ -201,7 +214,6 @@ static void draw(struct report *r, const char *section, const char *script, cons
         for (size_t k = 0; k < curves[i]->n; k++) {
             const struct row *row = curves[i]->points[k];
             limit = isfinite(row->limit) ? fmax(limit, row->limit) : limit;
-            highest = fmax(highest, fmax(row->after.middle, row->before.middle));
             least = fmin(least, curves[i]->x[k] * axis->factor);
             most = fmax(most, curves[i]->x[k] * axis->factor);
         }
@@ -214,11 +226,13 @@ static void draw(struct report *r, const char *section, const char *script, cons
     plot_string(p, "limitname", isfinite(limit) ? limit_name : "");
     plot_string(p, "xname", axis->title);
     plot_string(p, "yname", first->unit);
-    plot_number(p, "logy", first->higher_is_better ? 0 : 1);
-    plot_number(p, "keyright", first->higher_is_better ? 1 : 0);
+    /* A scale of decades wants at least one of them. */
+    plot_number(p, "logy", !first->higher_is_better && depth.highest > 12 * depth.lowest ? 1 : 0);
+    plot_number(p, "lowest", depth.lowest);
+    plot_number(p, "highest", depth.highest);
     plot_number(p, "least", least);
     plot_number(p, "most", most);
-    plot_number(p, "height", 290 + 8 * (double)(number > 4 ? number - 4 : 0));
+    plot_number(p, "height", 280 + 16 * (double)((number + 2) / 2));
     set_caption(p, first, &depth, both);
     text_free(&title);
 }

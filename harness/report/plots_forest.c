@@ -80,17 +80,29 @@ static void draw(struct report *r, const char *section, const char *name, const 
         seen |= 1 << c->kind;
     }
     plot_number(p, "rows", (double)shown);
-    plot_number(p, "height", 78 + 36 * (double)shown);
+    plot_number(p, "height", 96 + 42 * (double)shown);
     plot_number(p, "reach", reach_of(list, shown));
     plot_number(p, "seen", seen);
     struct text caption = {0};
-    text_addf(&caption, "%s Bars: 95 %% intervals; grey: what does not matter (δ). n = %zu%s series", what,
-              shown, shown < n ? " (the largest changes)" : "");
+    text_addf(&caption, "%s Bars: 95 %% intervals; grey: what does not matter (δ). %zu%s series", what, shown,
+              shown < n ? " (the largest changes)" : "");
     if (shown < n)
         text_addf(&caption, " of %zu, the rest is in the table", n);
     text_add(&caption, ".");
     free(p->caption);
     p->caption = text_take(&caption);
+    size_t least = SIZE_MAX;
+    size_t most = 0;
+    for (size_t i = 0; i < shown; i++) {
+        least = list[i].n < least ? list[i].n : least;
+        most = list[i].n > most ? list[i].n : most;
+    }
+    char note[60];
+    if (least == most)
+        snprintf(note, sizeof note, "n = %zu rounds after; bars: 95 %%", most);
+    else
+        snprintf(note, sizeof note, "n = %zu to %zu rounds after; bars: 95 %%", least, most);
+    plot_note(p, note);
 }
 
 /* "copy" of "copy.h2d". */
@@ -124,7 +136,7 @@ void plots_forest(struct report *r) {
         char name[64];
         char title[64];
         snprintf(name, sizeof name, "forest %.*s", (int)(length < 40 ? length : 40), family);
-        snprintf(title, sizeof title, "%.*s", (int)(length < 40 ? length : 40), family);
+        snprintf(title, sizeof title, "%.*s.*", (int)(length < 40 ? length : 40), family);
         draw(r, "forest", name, title, "change, after to before, in per cent",
              "AFTER to BEFORE, primary series.", list, n);
     }

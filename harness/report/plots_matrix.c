@@ -140,7 +140,8 @@ static void draw_cell(struct plot *p, const struct row *row, double least, doubl
     plot_value(p, row->after.middle);
     plot_field(p, words);
     text_addf(&p->data, "%s\t", limit); /* ours */
-    plot_value(p, row->after.middle - least < 0.5 * (most - least) ? 1 : 0);
+    bool low = row->after.middle - least < 0.5 * (most - least);
+    plot_value(p, low == row->higher_is_better ? 1 : 0);
     plot_end_row(p);
 }
 
@@ -154,7 +155,9 @@ static void set_caption(struct plot *p, const struct matrix *m, const struct row
         most = n > most ? n : most;
     }
     struct text t = {0};
-    text_addf(&t, "In %s, %s is better. ", row->unit, row->higher_is_better ? "higher" : "lower");
+    text_addf(&t, "In %s, %s is better, and bright. ", row->unit, row->higher_is_better ? "higher" : "lower");
+    if (!limits && row->verdict != NULL)
+        text_add(&t, "Small: change to before. ");
     if (limits)
         text_addf(&t, "Small: per cent of the path's limit (up to %.4g %s). ", limit, row->unit);
     if (least == most)
@@ -164,6 +167,9 @@ static void set_caption(struct plot *p, const struct matrix *m, const struct row
     text_add(&t, "; intervals are in the table.");
     free(p->caption);
     p->caption = text_take(&t);
+    char note[60];
+    snprintf(note, sizeof note, least == most ? "n = %zu a cell" : "n = %zu to %zu a cell", least, most);
+    plot_note(p, note);
 }
 
 static void draw(struct report *r, const char *section, const struct matrix *m, const char *a,
@@ -178,7 +184,7 @@ static void draw(struct report *r, const char *section, const struct matrix *m, 
         most = fmax(most, m->cells[i]->after.middle);
         limit = isfinite(m->cells[i]->limit) ? fmax(limit, m->cells[i]->limit) : limit;
     }
-    if (lines.count <= MOST_SIDE && columns.count <= MOST_SIDE && lines.count * columns.count > 1 &&
+    if (lines.count <= MOST_SIDE && columns.count <= MOST_SIDE && lines.count > 1 && columns.count > 1 &&
         most > 0) {
         struct text title = {0};
         struct key_parts parts = m->first->parts;
@@ -194,6 +200,8 @@ static void draw(struct report *r, const char *section, const struct matrix *m, 
                 text_addf(&title, " %.20s", value);
             free(value);
         }
+        if (strcmp(parts.target, "host") != 0)
+            text_addf(&title, " in %.40s", parts.target);
         struct plot *p = plot_add(r, section, "matrix.gp", text_string(&title), text_string(&title));
         double top = isfinite(limit) && limit > most && limit < 3 * most ? limit : most;
         for (size_t i = 0; i < m->n; i++) {
@@ -206,6 +214,7 @@ static void draw(struct report *r, const char *section, const struct matrix *m, 
         }
         draw_names(p, r, a, &lines, true);
         draw_names(p, r, b, &columns, false);
+        plot_number(p, "higher", m->first->higher_is_better ? 1 : 0);
         plot_number(p, "rows", (double)lines.count);
         plot_number(p, "columns", (double)columns.count);
         plot_number(p, "least", 0);

@@ -52,7 +52,7 @@ static void draw_rounds(struct report *r, const struct row *const *rows, size_t 
     plot_number(p, "curves", (double)n);
     plot_number(p, "most", last);
     plot_number(p, "reach", fmin(1.1 * reach, 150));
-    plot_number(p, "height", 230 + 17 * (double)n);
+    plot_number(p, "height", 232 + 17 * (double)n);
     free(p->caption);
     struct text t = {0};
     text_addf(
@@ -60,6 +60,9 @@ static void draw_rounds(struct report *r, const struct row *const *rows, size_t 
         "Each point is one round's figure (no interval: one value a round), 100 %% the series' median. n = %zu rounds.",
         rounds);
     p->caption = text_take(&t);
+    char note[40];
+    snprintf(note, sizeof note, "n = %zu rounds", rounds);
+    plot_note(p, note);
 }
 
 void plots_rounds(struct report *r) {
@@ -149,6 +152,9 @@ static void draw_gemm(struct report *r, const struct row *row) {
         "interval); n = %zu rounds before, %zu after.",
         row->unit, before, after);
     p->caption = text_take(&t);
+    char note[60];
+    snprintf(note, sizeof note, "n = %zu rounds before, %zu after", before, after);
+    plot_note(p, note);
 }
 
 void plots_gemm(struct report *r) {

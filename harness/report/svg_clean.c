@@ -125,15 +125,17 @@ static void take_attributes(struct cleaner *c, bool keep) {
             return;
         const char *name = c->at;
         size_t length = strcspn(name, "=> \t\r\n/");
-        char quote = name[length] == '=' ? name[length + 1] : '\0';
-        const char *end = quote == '"' || quote == '\'' ? strchr(name + length + 2, quote) : NULL;
+        const char *value = name + length + strspn(name + length, " \t\r\n");
+        value += *value == '=' ? 1 + strspn(value + 1, " \t\r\n") : 0;
+        char quote = *value;
+        const char *end = quote == '"' || quote == '\'' ? strchr(++value, quote) : NULL;
         if (end == NULL || length == 0) {
             c->bad = "it is no XML";
             return;
         }
         if (keep && ONE_OF(attributes, name, length)) {
             text_addf(&c->out, " %.*s=\"", (int)length, name);
-            add_value(c, name, length, name + length + 2, (size_t)(end - name) - length - 2);
+            add_value(c, name, length, value, (size_t)(end - value));
             text_add(&c->out, "\"");
         }
         c->at = end + 1;

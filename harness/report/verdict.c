@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static size_t new_failures(const js *comparison) {
@@ -70,8 +71,14 @@ static const char *alone(const struct report *r, struct text *out) {
                   plural((int64_t)bad_findings(r->newest)));
     }
     if (r->newest->n_failures > 0) {
-        text_addf(out, "%zu record%s failed, hung or ended in an error; %zu series were measured.",
-                  r->newest->n_failures, plural((int64_t)r->newest->n_failures), measured);
+        const struct run_failure *first = &r->newest->failures[0];
+        char *label = series_label(first->key, js_get(r->newest->header, "gpus"));
+        text_addf(
+            out,
+            "%zu record%s failed, hung or ended in an error, the first %s (%s: %s); %zu series were measured.",
+            r->newest->n_failures, plural((int64_t)r->newest->n_failures), label, first->outcome,
+            first->reason, measured);
+        free(label);
         return "bad";
     }
     text_addf(out, "%zu series were measured, each check passed. Nothing is judged: %s.", measured,
@@ -124,7 +131,7 @@ const char *report_sentence(const struct report *r, struct text *out) {
     }
     if (undecided > 0)
         text_addf(out, "%s %" PRId64 " of %" PRId64 " judged series stay undecided.",
-                  improved > 0 ? "." : ":", undecided, family);
+                  improved > 0 ? "." : ", but", undecided, family);
     else
         text_addf(out, "%s", improved > 0 ? "." : ": all judged series are the same, within what matters.");
     return undecided > 0 && improved == 0 ? "unsure" : "good";

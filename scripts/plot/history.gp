@@ -9,6 +9,7 @@ set format x ""
 set ytics autofreq
 set title offset 0,-0.8 font small
 do for [i=0:panels-1] {
+    if (i > 0) { unset label 99 }
     if (i == panels-1) { set format x "%g"; set xlabel "run, in order of time" }
     set title nth("title",i)
     set ylabel nth("unit",i)

@@ -5,7 +5,8 @@ load "style.gp"
 set xlabel "round"
 set ylabel "% of the series' median"
 set format y "%g"
-set key below left reverse Left maxcols 1 font small
+set key at screen 0.02,screen (17.0*curves+18)/height left top reverse Left maxcols 1 font small
+set bmargin at screen (17.0*curves+62)/height
 set yrange [100-reach:100+reach]
 set xtics 1, (most > 14 ? 4 : 2)
 set xrange [0.5:most+0.5]

@@ -6,6 +6,7 @@
 if (!exists("format")) format = "svg"
 width = 460
 height = 300
+note = ""
 load name.".var"
 data = name.".tsv"
 ink = "#404040"
@@ -28,3 +29,4 @@ set key textcolor rgb ink samplen 1.6 spacing 1.0
 set xlabel textcolor rgb ink offset 0,0.4
 set ylabel textcolor rgb ink offset 1,0
 set title textcolor rgb ink
+if (note ne "") set label 99 note at screen 0.985,screen 8.0/height right textcolor rgb ink font tiny

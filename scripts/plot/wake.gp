@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-# Latency over idle time, both logarithmic; as sweep.gp otherwise.
+# Latency over idle time (or batch), both logarithmic; as sweep.gp otherwise.
 load "style.gp"
-set logscale xy 10
+nth(what, i) = value(sprintf("%s%d", what, i))
+dash(i) = nth("before",i) ? 2 : 1
+array open_mark[8] = [6, 4, 8, 10, 12, 65, 66, 67]
+set logscale x 10
+if (logy) set logscale y 10
 set xlabel xname
 set ylabel yname
 set format x "%g"
 set format y "%g"
-if (keyright) set key bottom right reverse Left; else set key top left reverse Left
 set xrange [least/1.6:most*1.6]
-array open_mark[8] = [6, 4, 8, 10, 12, 65, 66, 67]
-nth(what, i) = value(sprintf("%s%d", what, i))
-plot for [i=0:curves-1] data index i using 1:2:3:4 with yerrorlines linecolor rgb colour[nth("colour",i)] pointtype (nth("before",i) ? open_mark[nth("colour",i)] : mark[nth("colour",i)]) pointsize 0.6 dashtype (nth("before",i) ? 2 : 1) title nth("title",i)
+if (logy) set yrange [lowest/1.3:highest*1.3]; else set yrange [0:highest*1.06]
+lines = int((curves + 1) / 2)
+set key at screen 0.02,screen (16.0*lines+20)/height left top reverse Left maxcols 2 width 0 font small
+set bmargin at screen (16.0*lines+62)/height
+plot for [i=0:curves-1] data index i using 1:2:3:4 with yerrorlines linecolor rgb colour[nth("colour",i)] pointtype (nth("before",i) ? open_mark[nth("colour",i)] : mark[nth("colour",i)]) pointsize 0.6 dashtype dash(i) title nth("title",i)
