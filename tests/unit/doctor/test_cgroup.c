@@ -129,6 +129,48 @@ static void v1(void **state) {
     made_end(&m);
 }
 
+/* No list to be read: which version's key to write is in /proc/self/cgroup, unless a level of v2 was seen to
+ * deny. */
+static void key_of_v1(void **state) {
+    (void)state;
+    struct error err = {0};
+    static const char by_v2[] =
+        "{\"tried\":[{\"path\":\"/dev/nvidia-uvm\",\"major\":511,\"minor\":0,\"open\":\"EPERM\",\"denied_at\":\"/\"}]}";
+    for (int v2 = 0; v2 <= 1; v2++) {
+        struct made m;
+        made_begin(&m, "container", "lxc");
+        made_file(&m, "/proc/self/cgroup", "5:net_cls,devices:/\n0::/\n");
+        made_node(&m, "/dev/nvidia-uvm c 0666 0 0 511 0 EPERM");
+        if (v2 == 1)
+            js_set(m.probes, "device_cgroup", js_parse(by_v2, strlen(by_v2), &err));
+        made_judge(&m);
+        EXPECT(&m, "cgroup.uvm-denied", SEVERITY_FAIL,
+               v2 == 1 ? "lxc.cgroup2.devices.allow: c 511:* rwm" : "lxc.cgroup.devices.allow: c 511:* rwm");
+        made_end(&m);
+    }
+}
+
+/* The kernel asks the mode before the group: both are told where the list can be read. */
+static void behind_the_mode(void **state) {
+    (void)state;
+    struct made m;
+    made_begin(&m, "container", "docker");
+    js_set_int(m.probes, "uid", 1000);
+    made_file(&m, "/proc/self/status",
+              "Uid:\t1000\t1000\t1000\t1000\nGid:\t1000\t1000\t1000\t1000\nGroups:\t1000\n");
+    made_file(&m, "/sys/fs/cgroup/devices/devices.list", "c 1:3 rwm\nc 195:255 rwm\nc 195:0 rwm\n");
+    made_node(&m, "/dev/nvidia-uvm c 0600 0 0 511 0 EACCES");
+    made_node(&m, "/dev/nvidia1 c 0660 0 44 195 1 EACCES");
+    made_node(&m, "/dev/nvidia0 c 0660 0 44 195 0 EACCES");
+    made_file(&m, "/etc/group", "root:x:0:\nvideo:x:44:\n");
+    made_judge(&m);
+    EXPECT(&m, "nodes.mode", SEVERITY_FAIL, "/dev/nvidia-uvm", "/dev/nvidia1", "/dev/nvidia0");
+    EXPECT(&m, "cgroup.uvm-denied", SEVERITY_FAIL, "devices.list", "511");
+    EXPECT(&m, "cgroup.gpu-denied", SEVERITY_FAIL, "/dev/nvidia1");
+    assert_false(made_says(made_find(&m, "cgroup.gpu-denied"), "/dev/nvidia0 (c"));
+    made_end(&m);
+}
+
 static void containers(void **state) {
     (void)state;
     struct made m;
@@ -187,9 +229,10 @@ static void reload(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lists),      cmocka_unit_test(denied_open), cmocka_unit_test(all_denied),
-        cmocka_unit_test(harmless),   cmocka_unit_test(tried),       cmocka_unit_test(v1),
-        cmocka_unit_test(containers), cmocka_unit_test(reload),
+        cmocka_unit_test(lists),           cmocka_unit_test(denied_open), cmocka_unit_test(all_denied),
+        cmocka_unit_test(harmless),        cmocka_unit_test(tried),       cmocka_unit_test(v1),
+        cmocka_unit_test(containers),      cmocka_unit_test(reload),      cmocka_unit_test(key_of_v1),
+        cmocka_unit_test(behind_the_mode),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -82,7 +82,7 @@ static void refused(void **state) {
     made_file(&m, "/etc/group", "video:x:45:\n");
     made_node(&m, "/dev/nvidia-uvm c 0660 0 45 511 0 EACCES");
     made_judge(&m);
-    EXPECT(&m, "nodes.mode", SEVERITY_FAIL, "0660", "video", "EACCES", "usermod -aG video");
+    EXPECT(&m, "nodes.mode", SEVERITY_FAIL, "0660", "video", "EACCES", "podman run --group-add 45");
     made_end(&m);
 
     made_begin(&m, "container", "podman"); /* in the group, and refused all the same: not the mode */
@@ -103,6 +103,29 @@ static void refused(void **state) {
     EXPECT(&m, "nodes.id-unmapped", SEVERITY_FAIL, "uid_map", "pct set");
     made_lacks(&m, "nodes.mode");
     made_end(&m);
+}
+
+/* Who may not change groups inside is told where they are given. */
+static void groups_of_engines(void **state) {
+    (void)state;
+    static const struct {
+        const char *manager, *remedy;
+    } rows[] = {{"docker", "docker run --group-add 44"},
+                {"podman", "podman run --group-add 44"},
+                {"kubernetes", "supplementalGroups: [44]"},
+                {"lxc", "usermod -aG video"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct made m;
+        made_begin(&m, "container", rows[i].manager);
+        js_set_int(m.probes, "uid", 1000);
+        made_file(&m, "/proc/self/status",
+                  "Uid:\t1000\t1000\t1000\t1000\nGid:\t1000\t1000\t1000\t1000\nGroups:\t1000\n");
+        made_file(&m, "/etc/group", "root:x:0:\nvideo:x:44:\n");
+        made_node(&m, "/dev/nvidia-uvm c 0660 0 44 511 0 EACCES");
+        made_judge(&m);
+        EXPECT(&m, "nodes.mode", SEVERITY_FAIL, rows[i].remedy, "video");
+        made_end(&m);
+    }
 }
 
 /* Without an open() the bits alone tell, where the caller is known. */
@@ -154,9 +177,9 @@ static void unknown(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(healthy), cmocka_unit_test(wrong_types), cmocka_unit_test(wrong_numbers),
-        cmocka_unit_test(refused), cmocka_unit_test(not_opened),  cmocka_unit_test(hangs),
-        cmocka_unit_test(unknown),
+        cmocka_unit_test(healthy), cmocka_unit_test(wrong_types),       cmocka_unit_test(wrong_numbers),
+        cmocka_unit_test(refused), cmocka_unit_test(not_opened),        cmocka_unit_test(hangs),
+        cmocka_unit_test(unknown), cmocka_unit_test(groups_of_engines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
