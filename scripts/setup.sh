@@ -22,8 +22,10 @@ test_packages=(
     libcmocka-dev python3-jsonschema
 )
 # Only root can use these, and the engines need 300 MB; who lacks them has skips that say so.
-container_packages=(lxc-start:lxc)
-engine_packages=(dockerd:docker.io podman:podman runc:runc)
+container_packages=(lxc-start:lxc newuidmap:uidmap sshd:openssh-server ssh:openssh-client)
+engine_packages=(
+    dockerd:docker.io podman:podman runc:runc slurmd:slurmd slurmctld:slurmctld srun:slurm-client munged:munge
+)
 cmake_least=3.22
 # MB that must be free: to build; to build every preset; for the wheels while they are fetched and unpacked.
 room_build=100

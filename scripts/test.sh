@@ -21,6 +21,9 @@ case "${1:-}" in
         ;;
 esac
 
+# CI has a machine to itself: all engines and daemons of tests/container come onto it.
+[ -z "${GPUVET_TEST_CONTAINERS:-}" ] || setup=--all-tests
+
 jobs=$(nproc)
 passed=0
 failed=0
@@ -139,13 +142,13 @@ if step "set-up" scripts/setup.sh "$setup"; then
     step "shellcheck" check_shell
     if step "build: host-only" configure_and_build host-only; then
         step "clang-tidy" check_tidy
-        run_ctest build-host-only host-only -L 'cli|fixtures'
+        run_ctest build-host-only host-only -L 'cli|fixtures|container'
     fi
     step "build: debug (sanitizers)" configure_and_build debug "${cuda[@]}" &&
         run_ctest build-debug debug -L 'unit|fuzz|cli|fixtures'
     if [ -n "$nvcc" ]; then
         step "build: release" configure_and_build release "${cuda[@]}" -DGPUVET_TESTS=ON &&
-            run_ctest build release
+            run_ctest build release -LE container
         step "build: portable" configure_and_build portable "${cuda[@]}" && run_ctest build-portable portable -L cli
     else
         skip_step "build: release, portable" "no CUDA compiler here"

@@ -88,8 +88,7 @@ nothing_left() {
         [ $SECONDS -lt $end ] || break
         sleep 0.2
     done
-    # shellcheck disable=SC2086
-    ps -o pid,ppid,args -p "$(echo $(left_processes) | tr ' ' ,)" >&2
+    ps -o pid,ppid,args -p "$(left_processes | paste -sd,)" >&2
     fail "left behind: $left"
 }
 
@@ -112,7 +111,7 @@ hang_and_kill() {
         sleep 0.1
     done
     sleep 0.5
-    ! grep -lsz '^SECRET_OF_THE_HOST=' $(worker_environs) || fail "the coordinator's environment leaked into $target"
+    ! worker_environs | xargs grep -lsz '^SECRET_OF_THE_HOST=' || fail "the coordinator's environment leaked into $target"
     kill -9 "$pid"
     wait "$pid" 2>/dev/null
     nothing_left 30 "$@"
@@ -120,6 +119,7 @@ hang_and_kill() {
 worker_environs() { for p in $(pgrep -f 'gpuvet-[A-Za-z0-9]{10} worker|gpuvet worker --parked'); do echo "/proc/$p/environ"; done; echo /dev/null; }
 
 # The last CPU that we may use: a container may well have fewer than the host.
+# shellcheck disable=SC2034
 last_cpu=$(python3 -c 'import os; print(max(os.sched_getaffinity(0)))' 2>/dev/null)
 
 # small_root FOLDER [bare]: a root of the few programs needed, with the libraries of $GPUVET; bare: nothing but sleep.

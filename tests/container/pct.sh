@@ -31,7 +31,8 @@ one_line
 has err "--start"
 expect 0 run --in host --in pct:129 --start
 [ "$(cat state)" = stopped ] || fail "the container that was started still runs"
-grep -qx 'start 129' calls && grep -qx 'stop 129' calls || fail "not started, or not stopped"
+grep -qx 'start 129' calls || fail "not started"
+grep -qx 'stop 129' calls || fail "not stopped"
 lacks environment SECRET_OF_THE_HOST
 lacks environment NCCL_DEBUG
 echo running >state
@@ -43,7 +44,8 @@ grep '"type":"record"' "$(last_run)" | grep '"target":"pct:129"' | grep -q '"out
 if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
     : >calls
     status=0
-    GPUVET_NULL='' unshare -m bash -c 'mkdir -p /etc/pve 2>/dev/null; mount -t tmpfs tmpfs /etc/pve && mkdir /etc/pve/lxc && touch /etc/pve/lxc/129.conf &&
+    # shellcheck disable=SC2016
+    unshare -m bash -c 'mkdir -p /etc/pve 2>/dev/null; mount -t tmpfs tmpfs /etc/pve && mkdir /etc/pve/lxc && touch /etc/pve/lxc/129.conf &&
         exec "$0" run --profile quick --rounds 1 --case null --allow-busy --no-baseline --in lxc:129' "$GPUVET" >out 2>err || status=$?
     [ $status = 0 ] || fail "lxc:129 where Proxmox is: status $status"
     grep -q '^exec 129' calls || fail "lxc:129 did not go through pct"
