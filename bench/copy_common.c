@@ -11,8 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SAMPLES = 3, OPERATIONS = 4, MAX_OPERATIONS = 256, SMALLEST = 4096 };
-static const int64_t bytes_a_sample = 256 << 20; /* of the smaller copies, as far as 256 of them reach */
+enum { SAMPLES = 3, OPERATIONS = 4, SMALLEST = 4096 };
+static const int64_t bytes_a_sample =
+    256 << 20; /* of the smaller copies, as far as a gate can hold so many of them */
 
 /* ---- instances ---- */
 
@@ -34,14 +35,6 @@ struct instance *copy_instance(const struct node *node, const struct gpu_info *g
 void copy_set_way(struct instance *instance, const char *engine) {
     js_set_string(instance->params, "engine", engine);
     js_set_string(instance->params, "cache", "cold");
-}
-
-bool copy_first_of_node(const struct node *node, size_t gpu) {
-    int its = topology_device_node(node->topology, node->gpus.items[gpu].bdf);
-    for (size_t i = 0; i < gpu; i++)
-        if (topology_device_node(node->topology, node->gpus.items[i].bdf) == its)
-            return false;
-    return true;
 }
 
 /* What the instances of one GPU have in common. */
@@ -92,9 +85,9 @@ static void add_sizes(const struct maker *m) {
     for (int64_t bytes = SMALLEST; bytes < COPY_LARGE; bytes *= 4) {
         struct instance *instance = add(m, LEVEL_DESCRIPTIVE, bytes, "pinned", "ce", 0.12);
         int64_t wanted = bytes_a_sample / bytes;
-        instance->operations = wanted > MAX_OPERATIONS ? MAX_OPERATIONS
-                               : wanted < OPERATIONS   ? OPERATIONS
-                                                       : (int)wanted;
+        instance->operations = wanted > GPU_GATE_MAX_OPERATIONS ? GPU_GATE_MAX_OPERATIONS
+                               : wanted < OPERATIONS            ? OPERATIONS
+                                                                : (int)wanted;
     }
 }
 
@@ -112,7 +105,7 @@ void copy_bandwidth_instances(const struct node *node, const struct metric *metr
         add(&m, LEVEL_DESCRIPTIVE, COPY_LARGE, "hostalloc", "ce", 0.55);
         add(&m, LEVEL_DESCRIPTIVE, COPY_LARGE, "pinned", "sm", 0.22);
         add_remote(&m);
-        if (copy_first_of_node(node, i)) {
+        if (host_first_gpu_of_node(node, i)) {
             add_pageable(&m);
             add_sizes(&m);
         }

@@ -14,8 +14,6 @@ struct instance *copy_instance(const struct node *node, const struct gpu_info *g
 /* The parameters engine (ce: the copy engine, sm: a kernel) and cache=cold: the copies of an item go through
  * buffers of 512 MiB, over three times any L2 cache, and come round only then. */
 void copy_set_way(struct instance *instance, const char *engine);
-/* True for the first GPU of its NUMA node (or of those whose node is not known). */
-bool copy_first_of_node(const struct node *node, size_t gpu);
 
 /* Slots of struct bench_case. The source is filled, the destination spoiled, by position-dependent data;
  * params "corrupt" = word, shift or swap damages the destination before the check (to prove the check). */

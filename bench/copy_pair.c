@@ -88,8 +88,8 @@ bool copy_pair_make(struct copy_pair *p, struct case_context *context, struct er
         host_data_fill(p->host, p->window, p->seed);
         return true;
     }
-    return gpu_check(pattern_fill_device(p->device, p->window, p->seed, NULL), "filling the device buffer",
-                     err) &&
+    return gpu_check(pattern_fill_device(p->device, p->window, p->seed, NULL),
+                     "cannot fill the device buffer", err) &&
            gpu_synchronize(err);
 }
 
@@ -110,8 +110,8 @@ bool copy_pair_poison(struct copy_pair *p, struct error *err) {
         return true;
     }
     return use(p, err) &&
-           gpu_check(pattern_fill_device(p->device, p->window, ~p->seed, NULL), "spoiling the device buffer",
-                     err) &&
+           gpu_check(pattern_fill_device(p->device, p->window, ~p->seed, NULL),
+                     "cannot spoil the device buffer", err) &&
            gpu_synchronize(err);
 }
 
@@ -124,7 +124,8 @@ static bool copy_one(struct copy_pair *p, gpu_stream stream, struct error *err) 
     void *to = p->to_device ? device : host;
     const void *from = p->to_device ? host : device;
     if (p->kernel)
-        return gpu_check(copy_kernel_launch(to, from, p->bytes, stream), "launching the copy kernel", err) ||
+        return gpu_check(copy_kernel_launch(to, from, p->bytes, stream), "cannot launch the copy kernel",
+                         err) ||
                RELAY(err);
     return gpu_copy_async(to, from, p->bytes, stream, err) || RELAY(err);
 }
@@ -143,7 +144,7 @@ static bool damage_device(struct copy_pair *p, struct copy_pair *other, const ch
     int code = strcmp(how, "word") == 0    ? corrupt_word_device(p->device, offset, NULL)
                : strcmp(how, "shift") == 0 ? corrupt_shift_device(p->device, offset, NULL)
                                            : corrupt_swap_device(p->device, other->device, p->window, NULL);
-    return gpu_check(code, "damaging the device buffer", err) && gpu_synchronize(err);
+    return gpu_check(code, "cannot damage the device buffer", err) && gpu_synchronize(err);
 }
 
 static void damage_host(struct copy_pair *p, struct copy_pair *other, const char *how, uint64_t offset) {
@@ -177,7 +178,7 @@ bool copy_pair_verify(struct copy_pair *p, struct verification *out, struct erro
     if (!p->to_device)
         host_data_check(p->host, p->touched, p->seed, &fault);
     else if (!use(p, err) || !gpu_check(pattern_check_device(p->device, p->touched, p->seed, &fault, NULL),
-                                        "checking the device buffer", err))
+                                        "cannot check the device buffer", err))
         return RELAY(err);
     if (fault.bad > 0 && out->bad == 0) {
         snprintf(out->what, sizeof out->what, "%s buffer%s%s", p->to_device ? "device" : "host",

@@ -41,9 +41,7 @@ static _Noreturn void never_return(void) {
 
 static bool break_gpu(bool hang, struct error *err) {
     int code = hang ? fault_spin_forever(NULL) : fault_bad_address(NULL);
-    if (code != 0)
-        return FAIL_NATIVE(err, ERROR_GPU, code, "cannot launch the faulty kernel: CUDA error %d", code);
-    return gpu_synchronize(err);
+    return (gpu_check(code, "cannot launch the faulty kernel", err) && gpu_synchronize(err)) || RELAY(err);
 }
 
 static bool sample(struct case_context *context, struct samples *out, struct error *err) {

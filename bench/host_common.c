@@ -33,6 +33,14 @@ int host_gpu_nodes(const struct node *node, int *out, int capacity) {
     return n;
 }
 
+bool host_first_gpu_of_node(const struct node *node, size_t gpu) {
+    int its = topology_device_node(node->topology, node->gpus.items[gpu].bdf);
+    for (size_t i = 0; i < gpu; i++)
+        if (topology_device_node(node->topology, node->gpus.items[i].bdf) == its)
+            return false;
+    return true;
+}
+
 /* "0000:01:00.0=8,0000:02:00.0=0-7,64": a name with '=' begins a device, and the first CPU of its list
  * counts (with one vector the kernel names exactly one). -1: that device is not in it. */
 static int irq_cpu(const char *affinity, const char *bdf) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the host cases share. */
+/* Where the host part of a case runs, and what its host clock is worth: for the host cases, and for those
+ * whose figures a GPU and the host make together. */
 #ifndef GPUVET_BENCH_HOST_COMMON_H
 #define GPUVET_BENCH_HOST_COMMON_H
 
@@ -12,6 +13,10 @@ void host_mark(const struct node *node, struct instance *instance);
 /* Logical NUMA nodes that have a GPU, in order, or node 0 where there is none. `out` has room for `capacity`;
  * returns how many. */
 int host_gpu_nodes(const struct node *node, int *out, int capacity);
+
+/* True for the first GPU of its NUMA node (or of those whose node is not known): it stands for the others
+ * where a host's part in a figure is asked for. */
+bool host_first_gpu_of_node(const struct node *node, size_t gpu);
 
 /* The CPU that serves the interrupts of a GPU on `cpu_node` (of the first one for which that is known), by
  * the fact irq.gpu.affinity; -1: not known. `bdf` gets that GPU's address. */

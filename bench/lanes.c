@@ -10,7 +10,6 @@
 
 enum { WARM_MIN_BATCHES = 3, WARM_MAX_BATCHES = 8 };
 static const int64_t warm_limit_ns = NS_PER_S;
-static const int64_t gate_limit_ns = 5 * NS_PER_S;
 /* Wider than for one stream alone: lanes that share a link never take quite the same time twice. */
 static const double warm_tolerance = 0.03;
 
@@ -120,9 +119,9 @@ void lanes_free(struct lanes *l) {
 static bool check_loads(const struct lanes *l, const struct lane_load *loads, struct error *err) {
     for (int i = 0; i < l->n; i++)
         if (loads[i].timed < 0 || loads[i].total < 1 || loads[i].timed > loads[i].total ||
-            loads[i].total > LANES_MAX_QUEUED)
+            loads[i].total > GPU_GATE_MAX_OPERATIONS)
             return FAIL(err, ERROR_DATA, "lane %d: %d of %d operations timed; at most %d can be queued", i,
-                        loads[i].timed, loads[i].total, LANES_MAX_QUEUED);
+                        loads[i].timed, loads[i].total, GPU_GATE_MAX_OPERATIONS);
     return true;
 }
 
@@ -130,7 +129,7 @@ static bool close_gates(struct lanes *l, struct error *err) {
     for (int i = 0; i < l->n_holders; i++) {
         struct holder *h = &l->holders[i];
         bool good = use(l, i, err) &&
-                    (i == 0 ? gpu_gate_close(l->gate, h->stream, gate_limit_ns, err)
+                    (i == 0 ? gpu_gate_close(l->gate, h->stream, GPU_GATE_LIMIT_NS, err)
                             : gpu_gate_join(l->gate, h->stream, err)) &&
                     gpu_clock_probe_read(h->probe, h->stream, 0, err) &&
                     gpu_event_record(h->released, h->stream, err);

@@ -7,15 +7,15 @@
  *
  *     lane            begin           total       what for
  *     measured        timed = n       total = n   one lane's figure while the others run …
- *     load            timed = 0       total = 2n  … which last about twice as long as it (measuring rule 15)
+ *     load            timed = 0       total = 2n  … which last about twice as long as it
  *     both of these   timed = n       total = 2n  each lane's figure while all run: their sum is the total
  *
  * Lanes of one GPU begin by one event, recorded behind a gate kernel on a stream of its own; the gate kernels
  * of all GPUs are released by one store of the host. An event across GPUs would have to travel from the first
  * GPU to the others, which would begin later by that time, and the first lane always alone; the word in host
  * memory is read by all of them at the same distance. Behind the gate the rules of run/measure.c hold:
- * nothing that is queued may wait, allocate or load; at most LANES_MAX_QUEUED operations a lane; the gate
- * gives up after 5 s on the device, and then the sample is an error.
+ * nothing that is queued may wait, allocate or load; at most GPU_GATE_MAX_OPERATIONS operations a lane; the
+ * gate gives up after 5 s on the device, and then the sample is an error.
  *
  * Use, in a case's sample() (bench/copy_lanes.c is one):
  *
@@ -28,7 +28,7 @@
 
 #include "run/case.h"
 
-enum { LANES_MAX = 128, LANES_MAX_QUEUED = 256 };
+enum { LANES_MAX = 128 };
 
 struct lanes;
 

@@ -3,14 +3,12 @@
 
 #include "base/clock.h"
 #include "bench/host_common.h"
-#include "kernels/launch.h"
 
 #include <math.h>
 #include <string.h>
 #include <time.h>
 
 enum { WAKE_MIN = 3, WAKE_MAX = 50, WAKE_DELAY_NS = 1000000 };
-static const int64_t gate_limit_ns = 5 * NS_PER_S;
 static const double steady = 0.01, moved = 0.1, awake_share = 1.0 / 3;
 
 static const char *const waits[LAUNCH_WAITS] = {
@@ -25,14 +23,6 @@ struct instance *launch_instance(const struct node *node, const struct gpu_info 
         js_set_int(instance->attributes, "sm_clock_max_mhz", gpu->sm_clock_max_mhz);
     instance->cpu = topology_pin_cpu(node->topology, topology_device_node(node->topology, gpu->bdf));
     return instance;
-}
-
-bool launch_first_of_node(const struct node *node, size_t gpu) {
-    int near = topology_device_node(node->topology, node->gpus.items[gpu].bdf);
-    for (size_t i = 0; i < gpu; i++)
-        if (topology_device_node(node->topology, node->gpus.items[i].bdf) == near)
-            return false;
-    return true;
 }
 
 void launch_set_after(struct instance *instance, int64_t idle_us) {
@@ -59,10 +49,9 @@ enum level launch_level(bool first_of_node, enum gpu_wait how, bool idle) {
 
 bool launch_bench_make(struct launch_bench *b, struct error *err) {
     void *words = NULL;
-    bool good = gpu_check(kernels_load(), "loading kernels", err) && gpu_stream_make(&b->stream, err) &&
-                gpu_event_make(true, &b->sleeping, err) && gpu_event_make_timed(&b->start, err) &&
-                gpu_event_make_timed(&b->stop, err) && gpu_gate_make(&b->gate, err) &&
-                gpu_host_alloc(sizeof *b->words, &words, err);
+    bool good = gpu_stream_make(&b->stream, err) && gpu_event_make(true, &b->sleeping, err) &&
+                gpu_event_make_timed(&b->start, err) && gpu_event_make_timed(&b->stop, err) &&
+                gpu_gate_make(&b->gate, err) && gpu_host_alloc(sizeof *b->words, &words, err);
     b->words = words;
     if (good)
         memset(words, 0, sizeof *b->words);
@@ -90,13 +79,13 @@ void launch_rest(int64_t us) {
 bool launch_delay(struct launch_bench *b, int64_t ns, bool report, struct error *err) {
     b->delays++;
     return gpu_check(delay_launch(b->words, b->delays, (uint64_t)ns, report, b->stream),
-                     "launching a delay of known length", err) ||
+                     "cannot launch a delay of known length", err) ||
            RELAY(err);
 }
 
 bool launch_gated(struct launch_bench *b, gpu_queue_fn *queue, void *arg, double *seconds,
                   struct error *err) {
-    bool queued = gpu_gate_close(b->gate, b->stream, gate_limit_ns, err) &&
+    bool queued = gpu_gate_close(b->gate, b->stream, GPU_GATE_LIMIT_NS, err) &&
                   gpu_event_record(b->start, b->stream, err) && queue(arg, b->stream, err) &&
                   gpu_event_record(b->stop, b->stream, err);
     gpu_gate_open(b->gate); /* also after a failure: the stream must come free */

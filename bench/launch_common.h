@@ -14,8 +14,6 @@ enum { LAUNCH_IDLE_US = 10000, LAUNCH_IDLE_SAMPLES = 8 };
 /* For one GPU: where, attributes (with the SM's highest clock), CPU. */
 struct instance *launch_instance(const struct node *node, const struct gpu_info *gpu,
                                  const struct metric *metric, enum level level, struct instance_list *out);
-/* Whether this GPU is the first one of its NUMA node: the others are descriptive. */
-bool launch_first_of_node(const struct node *node, size_t gpu);
 /* Params "after" (busy, idle) and "idle_us" (0: busy). */
 void launch_set_after(struct instance *instance, int64_t idle_us);
 
@@ -39,7 +37,7 @@ struct launch_bench {
     double mhz;      /* when it was woken */
 };
 
-/* Also loads all kernels. free also after a failure of make. */
+/* free also after a failure of make. */
 bool launch_bench_make(struct launch_bench *b, struct error *err);
 void launch_bench_free(struct launch_bench *b);
 

@@ -34,7 +34,7 @@ static void instances(const struct node *node, struct instance_list *out) {
 
 static bool queue(void *arg, gpu_stream stream, struct error *err) {
     for (int i = 0; i < *(const int *)arg; i++)
-        if (!gpu_check(empty_launch(stream), "launching an empty kernel", err))
+        if (!gpu_check(empty_launch(stream), "cannot launch an empty kernel", err))
             return RELAY(err);
     return true;
 }
@@ -43,8 +43,9 @@ static bool sample_on(struct case_context *context, struct launch_bench *b, stru
                       struct error *err) {
     int64_t idle_us = case_number(context, "idle_us");
     int kernels = (int)case_number(context, "kernels");
-    if (kernels < 1 || kernels > 256) /* as much as a gate may hold back */
-        return FAIL(err, ERROR_DATA, "%d kernels: 1 to 256 may wait behind a gate", kernels);
+    if (kernels < 1 || kernels > GPU_GATE_MAX_OPERATIONS)
+        return FAIL(err, ERROR_DATA, "%d kernels: 1 to %d may wait behind a gate", kernels,
+                    GPU_GATE_MAX_OPERATIONS);
     if (!launch_wake(context, b, err))
         return RELAY(err);
     for (int i = 0; i < WARM; i++)

@@ -3,6 +3,7 @@
  * it. node: time on the device (behind the gate, by events) per node. */
 #include "base/clock.h"
 #include "base/mem.h"
+#include "bench/host_common.h"
 #include "bench/launch_common.h"
 #include "kernels/launch.h"
 
@@ -58,7 +59,7 @@ static void instances(const struct node *node, struct instance_list *out) {
             const struct gpu_info *gpu = &node->gpus.items[i];
             int64_t idle_us = idle ? LAUNCH_IDLE_US : 0;
             for (int how = 0; how < LAUNCH_WAITS; how++) {
-                enum level level = launch_level(launch_first_of_node(node, i), (enum gpu_wait)how, idle);
+                enum level level = launch_level(host_first_gpu_of_node(node, i), (enum gpu_wait)how, idle);
                 struct instance *instance = add(node, gpu, &metrics[0], level, idle_us, out);
                 launch_set_wait(node, instance, (enum gpu_wait)how);
                 if (!idle) {
@@ -79,7 +80,7 @@ static void instances(const struct node *node, struct instance_list *out) {
 static bool queue_empty(void *arg, gpu_stream stream, struct error *err) {
     const struct state *s = arg;
     for (int i = 0; i < s->nodes; i++)
-        if (!gpu_check(empty_launch(stream), "launching an empty kernel", err))
+        if (!gpu_check(empty_launch(stream), "cannot launch an empty kernel", err))
             return RELAY(err);
     return true;
 }
@@ -87,7 +88,7 @@ static bool queue_empty(void *arg, gpu_stream stream, struct error *err) {
 static bool queue_counting(void *arg, gpu_stream stream, struct error *err) {
     const struct state *s = arg;
     for (int i = 0; i < s->nodes; i++)
-        if (!gpu_check(count_launch(s->counter, (uint32_t)i, stream), "launching a counting kernel", err))
+        if (!gpu_check(count_launch(s->counter, (uint32_t)i, stream), "cannot launch a counting kernel", err))
             return RELAY(err);
     return true;
 }

@@ -2,6 +2,7 @@
 /* launch.latency: an empty kernel from its issue to its completion as the host sees it, by the way of
  * waiting, after a busy and after an idle time. */
 #include "base/clock.h"
+#include "bench/host_common.h"
 #include "bench/launch_common.h"
 #include "kernels/launch.h"
 
@@ -24,7 +25,7 @@ static void instances(const struct node *node, struct instance_list *out) {
     for (size_t i = 0; i < node->gpus.count; i++)
         for (int how = 0; how < LAUNCH_WAITS; how++)
             for (int idle = 0; idle < 2; idle++) {
-                enum level level = launch_level(launch_first_of_node(node, i), (enum gpu_wait)how, idle);
+                enum level level = launch_level(host_first_gpu_of_node(node, i), (enum gpu_wait)how, idle);
                 struct instance *instance =
                     launch_instance(node, &node->gpus.items[i], &metrics[0], level, out);
                 launch_set_wait(node, instance, (enum gpu_wait)how);
@@ -35,7 +36,7 @@ static void instances(const struct node *node, struct instance_list *out) {
 }
 
 static bool launch_and_wait(struct launch_bench *b, enum gpu_wait how, struct error *err) {
-    return gpu_check(empty_launch(b->stream), "launching an empty kernel", err) &&
+    return gpu_check(empty_launch(b->stream), "cannot launch an empty kernel", err) &&
            gpu_wait_for(b->stream, how, b->sleeping, err);
 }
 

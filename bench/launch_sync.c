@@ -3,6 +3,7 @@
  * when it begins; the host then waits. Sample = completion seen - beginning seen - length. What the issue
  * costs is not in it (launch.latency has that); what a core costs that has slept while the GPU worked is. */
 #include "base/clock.h"
+#include "bench/host_common.h"
 #include "bench/launch_common.h"
 
 enum {
@@ -51,7 +52,7 @@ static void instances(const struct node *node, struct instance_list *out) {
                 enum level level =
                     rows[r].delay_us == MIDDLE_US
                         ? LEVEL_DESCRIPTIVE
-                        : launch_level(launch_first_of_node(node, i), (enum gpu_wait)how, rows[r].idle);
+                        : launch_level(host_first_gpu_of_node(node, i), (enum gpu_wait)how, rows[r].idle);
                 struct instance *instance =
                     launch_instance(node, &node->gpus.items[i], &metrics[0], level, out);
                 int delays = rows[r].samples + warm_delays(rows[r].delay_us) + 1;

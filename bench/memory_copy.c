@@ -2,7 +2,6 @@
 /* memory.copy: device memory copied to device memory, bytes read plus bytes written. */
 #include "base/mem.h"
 #include "base/text.h"
-#include "kernels/launch.h"
 #include "kernels/pattern.h"
 #include "run/case.h"
 
@@ -48,7 +47,7 @@ static void instances(const struct node *node, struct instance_list *out) {
 }
 
 static bool fill(void *buffer, uint32_t seed, struct error *err) {
-    return gpu_check(pattern_fill_device(buffer, BYTES, seed, NULL), "filling a device buffer", err) &&
+    return gpu_check(pattern_fill_device(buffer, BYTES, seed, NULL), "cannot fill a device buffer", err) &&
            gpu_synchronize(err);
 }
 
@@ -56,8 +55,7 @@ static bool prepare(struct case_context *context, struct error *err) {
     struct state *s = mem_zeroed(1, sizeof *s);
     context->state = s;
     s->seed = pattern_seed(context->seed, 0);
-    return gpu_check(kernels_load(), "loading kernels", err) && gpu_alloc(BYTES, &s->from, err) &&
-           gpu_alloc(BYTES, &s->to, err) && fill(s->from, s->seed, err);
+    return gpu_alloc(BYTES, &s->from, err) && gpu_alloc(BYTES, &s->to, err) && fill(s->from, s->seed, err);
 }
 
 static bool poison(struct case_context *context, struct error *err) {
@@ -76,7 +74,7 @@ static bool enqueue(struct case_context *context, gpu_stream stream, int count, 
 static bool verify(struct case_context *context, struct verification *out, struct error *err) {
     struct state *s = context->state;
     struct pattern_fault fault = {0};
-    if (!gpu_check(pattern_check_device(s->to, BYTES, s->seed, &fault, NULL), "checking the copy", err))
+    if (!gpu_check(pattern_check_device(s->to, BYTES, s->seed, &fault, NULL), "cannot check the copy", err))
         return RELAY(err);
     snprintf(out->what, sizeof out->what, "copied buffer");
     out->checked_bytes = BYTES;

@@ -97,7 +97,7 @@ static bool fill(const struct state *s, struct nccl_rank *rank, int windows, str
         struct collective_data data;
         nccl_give(&s->shape, rank->rank, first_of(s, w), s->seed, &data);
         if (!gpu_check(collective_fill_device(send_at(s, rank, w), s->shape.sent, &data, rank->stream),
-                       "filling a buffer", err))
+                       "cannot fill a buffer", err))
             return RELAY(err);
     }
     return gpu_stream_wait(rank->stream, err) || RELAY(err);
@@ -258,8 +258,8 @@ static bool damage(struct case_context *context, const struct state *s, struct e
     uint64_t offset = blocks > 0 ? context->seed % blocks * CORRUPT_WORD_BYTES : 0;
     js_set_int(context->extra, "corrupted_offset", (int64_t)offset);
     return (gpu_use(&rank->device, err) &&
-            gpu_check(corrupt_word_device(receive_at(s, rank, 0), offset, rank->stream), "damaging the data",
-                      err) &&
+            gpu_check(corrupt_word_device(receive_at(s, rank, 0), offset, rank->stream),
+                      "cannot damage the data", err) &&
             gpu_stream_wait(rank->stream, err)) ||
            RELAY(err);
 }
@@ -271,7 +271,7 @@ static bool check_window(const struct state *s, struct nccl_rank *rank, int wind
     size_t count = 0;
     nccl_expect(&s->shape, rank->rank, first_of(s, window), s->seed, &data, &count);
     if (!gpu_check(collective_check_device(receive_at(s, rank, window), count, &data, &fault, rank->stream),
-                   "checking a buffer", err))
+                   "cannot check a buffer", err))
         return RELAY(err);
     out->checked_bytes += count * s->shape.element;
     if (out->bad == 0 && fault.bad > 0) {

@@ -77,7 +77,7 @@ static bool reduce_once(struct nccl_rank *rank, void *arg, struct error *err) {
     struct timespec moment = {.tv_nsec = 200000000};
     nccl_shape_make(NCCL_ALL_REDUCE, rank->set->n, NCCL_FLOAT, FAULT_BYTES, false, &shape);
     if (rank->rank == 0 && strcmp(how, "endless-kernel") == 0 &&
-        !gpu_check(fault_spin_forever(rank->stream), "launching a kernel that never ends", err))
+        !gpu_check(fault_spin_forever(rank->stream), "cannot launch a kernel that never ends", err))
         return RELAY(err);
     if (rank->rank == 0 && strcmp(how, "aborted") == 0) {
         nanosleep(&moment, NULL);

@@ -78,7 +78,7 @@ bool p2p_prepare(struct case_context *context, struct error *err) {
     struct p2p_lane plan[LANES_MAX];
     const struct gpu_device *devices[LANES_MAX];
     int n = p2p_lanes_plan(context, plan, LANES_MAX);
-    if (n < 1 || context->operations < 1 || 2 * context->operations > LANES_MAX_QUEUED)
+    if (n < 1 || context->operations < 1 || 2 * context->operations > GPU_GATE_MAX_OPERATIONS)
         return FAIL(err, ERROR_DATA, "no lanes, or more than can be, between these GPUs");
     struct state *s = make_state(context, n, plan);
     context->state = s;

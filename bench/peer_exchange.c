@@ -62,7 +62,7 @@ static bool launch(struct side *mine, struct side *theirs, const struct pingpong
                    struct error *err) {
     return gpu_use(&mine->gpu, err) &&
            gpu_check(pingpong_launch(plan, begins, mine->flag, theirs->flag, mine->reading, mine->stream),
-                     "launching the exchange of flags", err);
+                     "cannot launch the exchange of flags", err);
 }
 
 static bool wait_for(struct side *side, struct error *err) {

@@ -62,7 +62,8 @@ bool peer_pair_make(struct peer_pair *p, struct case_context *context, struct er
         return FAIL(err, ERROR_DATA, "without peer access a kernel cannot reach the other GPU");
     return set_access(p, err) && peer_memory_take(context->shelf, p->to, p->window, &p->target, err) &&
            peer_memory_take(context->shelf, p->from, p->window, &p->source, err) &&
-           gpu_check(pattern_fill_device(p->source, p->window, p->seed, NULL), "filling the source", err) &&
+           gpu_check(pattern_fill_device(p->source, p->window, p->seed, NULL), "cannot fill the source",
+                     err) &&
            gpu_synchronize(err);
 }
 
@@ -78,8 +79,8 @@ bool peer_pair_poison(struct peer_pair *p, struct error *err) {
     p->next = 0;
     p->touched = 0;
     return gpu_use(p->to, err) &&
-           gpu_check(pattern_fill_device(p->target, p->window, ~p->seed, NULL), "spoiling the destination",
-                     err) &&
+           gpu_check(pattern_fill_device(p->target, p->window, ~p->seed, NULL),
+                     "cannot spoil the destination", err) &&
            gpu_synchronize(err);
 }
 
@@ -88,7 +89,7 @@ static bool copy_block(struct peer_pair *p, size_t at, size_t bytes, gpu_stream 
     const char *from = (const char *)p->source + at;
     p->touched = at + bytes > p->touched ? at + bytes : p->touched;
     if (p->kernel)
-        return gpu_check(copy_kernel_launch(to, from, bytes, stream), "launching the copy kernel", err) ||
+        return gpu_check(copy_kernel_launch(to, from, bytes, stream), "cannot launch the copy kernel", err) ||
                RELAY(err);
     return gpu_copy_async(to, from, bytes, stream, err) || RELAY(err);
 }
@@ -125,7 +126,7 @@ bool peer_pair_damage(struct peer_pair *p, const char *how, uint64_t seed, uint6
     int code = other ? pattern_fill_device(p->target, p->touched, pattern_seed(seed, UINT16_MAX), NULL)
                : strcmp(how, "shift") == 0 ? corrupt_shift_device(p->target, *offset, NULL)
                                            : corrupt_word_device(p->target, *offset, NULL);
-    return gpu_check(code, "damaging the destination", err) && gpu_synchronize(err);
+    return gpu_check(code, "cannot damage the destination", err) && gpu_synchronize(err);
 }
 
 bool peer_pair_verify(struct peer_pair *p, struct verification *out, struct error *err) {
@@ -133,7 +134,7 @@ bool peer_pair_verify(struct peer_pair *p, struct verification *out, struct erro
     if (p->touched == 0)
         return FAIL(err, ERROR_VERIFY, "nothing was copied since the destination was spoilt");
     if (!gpu_use(p->to, err) || !gpu_check(pattern_check_device(p->target, p->touched, p->seed, &fault, NULL),
-                                           "checking the destination", err))
+                                           "cannot check the destination", err))
         return RELAY(err);
     if (out->what[0] == '\0' || (fault.bad > 0 && out->bad == 0))
         snprintf(out->what, sizeof out->what, "memory of %s, from %s", p->to->bdf, p->from->bdf);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copies of one buffer on one GPU to one on another: what every P2P case is made of.
  *
- * Who issues them is the direction (measuring rule 15): writing, a stream of the source's GPU pushes;
+ * Who issues them is the direction: writing, a stream of the source's GPU pushes;
  * reading, a stream of the destination's GPU pulls. What arrived is read where it must be, by the
  * destination's own GPU in its own memory: what the writer reads back proves nothing, since a mapping that
  * leads elsewhere shows it its own data. The data depends on position, pair and round, so that yesterday's or

@@ -29,7 +29,8 @@ int64_t clock_wall(const struct clock *clock);
 /* Sleeps (or moves the fake hand); a signal ends it early. */
 void clock_sleep(struct clock *clock, int64_t ns);
 
-/* CLOCK_MONOTONIC_RAW, always real: for samples (measuring rule 4). */
+/* CLOCK_MONOTONIC_RAW, always real: for samples. Nobody slews it, so that a
+ * correction of the wall clock that falls into a run does not show as a change. */
 int64_t clock_raw(void);
 
 enum { CLOCK_STAMP_SIZE = 32 };

@@ -22,8 +22,8 @@ bool gpu_built(void);
  * usually means) when it cannot. */
 bool gpu_start(int *count, struct error *err);
 
-/* Turns what a launcher of kernels/ returned (a cudaError_t as int) into an error: `what` was tried. True for
- * 0. */
+/* Turns what a launcher of kernels/ returned (a cudaError_t as int) into an error that begins with `what`
+ * ("cannot fill a device buffer"). True for 0. */
 bool gpu_check(int code, const char *what, struct error *err);
 
 struct gpu_device {
@@ -38,7 +38,8 @@ struct gpu_device {
     char name[96];
 };
 
-/* The device with this UUID, made current for the calling thread, primary context created. */
+/* The device with this UUID, made current for the calling thread, primary context created (its schedule is
+ * spin), all kernels of kernels/ that are timed or wait behind a gate loaded. */
 bool gpu_open(const char *uuid, struct gpu_device *out, struct error *err);
 bool gpu_use(const struct gpu_device *device, struct error *err);
 
@@ -55,7 +56,7 @@ bool gpu_register(void *p, size_t bytes, struct error *err);
 void gpu_unregister(void *p); /* NULL allowed */
 /* The driver's own pinned memory: "hostalloc". */
 bool gpu_host_alloc(size_t bytes, void **out, struct error *err);
-void gpu_host_free(void *p);                                         /* NULL allowed */
+void gpu_host_free(void *p); /* NULL allowed */
 /* Where kernels of the current GPU find pinned host memory. */
 bool gpu_device_address(void *host, void **out, struct error *err);
 bool gpu_memset(void *p, int byte, size_t bytes, struct error *err); /* waits */
@@ -78,7 +79,7 @@ bool gpu_event_wait(gpu_event event, struct error *err);
 bool gpu_stream_wait_event(gpu_stream stream, gpu_event event, struct error *err);
 bool gpu_event_elapsed(gpu_event from, gpu_event to, double *seconds, struct error *err);
 
-/* How cudaStreamSynchronize waits on this device; only before the context exists in a fresh child. */
+/* How the host waits. */
 enum gpu_wait { GPU_WAIT_SPIN, GPU_WAIT_BLOCK, GPU_WAIT_POLL };
 /* Waits for everything issued on `stream`: spin (cudaStreamSynchronize under the spin schedule), block (an
  * event with cudaEventBlockingSync) or poll (cudaStreamQuery in a loop). `event` is needed for block only. */
@@ -96,10 +97,13 @@ void gpu_graph_free(gpu_graph graph); /* NULL allowed; not while it runs */
 bool gpu_graph_upload(gpu_graph graph, gpu_stream stream, struct error *err);
 bool gpu_graph_launch(gpu_graph graph, gpu_stream stream, struct error *err);
 
-/* ---- the gate (measuring rule 1) ----
+/* ---- the gate ----
  * A kernel that holds a stream until it is released from the host or its time limit passes on the device.
- * What is queued behind it starts at once on release, so that launch cost stays outside the timed part. At
- * most 256 operations may be queued behind a gate. */
+ * What is queued behind it starts at once on release, so that launch cost stays outside the timed part. Only
+ * so many operations may be queued behind one: the driver's queue is finite, and who fills it waits for ever.
+ */
+enum { GPU_GATE_MAX_OPERATIONS = 256 };
+#define GPU_GATE_LIMIT_NS INT64_C(5000000000) /* the time limit of all that is measured */
 struct gpu_gate;
 bool gpu_gate_make(struct gpu_gate **out, struct error *err);
 void gpu_gate_free(struct gpu_gate *gate);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The keeper: a process that holds every GPU open for a whole run, so that a worker's end does not let the
- * driver put them to sleep (measuring rule 7), and that answers the quiet gate meanwhile. It changes no
+ * driver put them to sleep, and that answers the quiet gate meanwhile. It changes no
  * setting. */
 #ifndef GPUVET_GPU_KEEPER_H
 #define GPUVET_GPU_KEEPER_H

@@ -38,7 +38,7 @@ struct metric {
     enum timing timing;
 };
 
-/* One series of the design's table: a statistic over the samples of one round. */
+/* One series: a statistic over the samples of one round. */
 struct series_row {
     const char *metric;    /* NULL ends the table */
     const char *statistic; /* "" (the median), "p50", "p90", "p99" */
@@ -68,7 +68,7 @@ struct instance {
     js *params;       /* {"bytes":536870912,"memory":"pinned"}: all of them, defaults too, owned */
     int cpu;          /* OS index of the PU to pin to; -1: not pinned */
     int samples;      /* per round */
-    int operations;   /* per sample, gated only; at most 256 */
+    int operations;   /* per sample, gated only; at most GPU_GATE_MAX_OPERATIONS */
     double seconds;   /* estimated wall time of one item, set-up and verification included */
     double limit_raw; /* physical limit in the metric's unit; NAN: unknown */
     double limit;     /* after packet headers; equal to limit_raw where those are unknown */
@@ -162,8 +162,9 @@ struct bench_case {
     void (*instances)(const struct node *node, struct instance_list *out);
     /* Allocates and fills what the item needs, pinned already. May be NULL. */
     bool (*prepare)(struct case_context *context, struct error *err);
-    /* Spoils what the timed operations will write, so that one that never ran shows. Called once after the
-     * warm-up, outside all timing, before the first sample. May be NULL. */
+    /* Spoils what the timed operations will write, so that one that never ran shows. Called once, outside all
+     * timing, before the first sample: gated after the warm-up, host before sample(), which does so once more
+     * itself when it warms up. May be NULL. */
     bool (*poison)(struct case_context *context, struct error *err);
     /* Gated: queues `count` operations on `stream`. */
     bool (*enqueue)(struct case_context *context, gpu_stream stream, int count, struct error *err);

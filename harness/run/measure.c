@@ -18,7 +18,6 @@ enum {
     WARM_MAX_BATCHES = 20,
 };
 static const int64_t warm_limit_ns = NS_PER_S;
-static const int64_t gate_limit_ns = 5 * NS_PER_S;
 static const double warm_tolerance = 0.01; /* two batches in a row within 1 % count as steady */
 
 /* What timing on the device needs, made once for an item. */
@@ -76,7 +75,7 @@ static bool warm_up(const struct bench_case *bench, struct case_context *context
 static bool time_gated(const struct bench_case *bench, struct case_context *context, struct timer *t,
                        int count, double *seconds, struct error *err) {
     bool queued =
-        gpu_gate_close(t->gate, t->stream, gate_limit_ns, err) &&
+        gpu_gate_close(t->gate, t->stream, GPU_GATE_LIMIT_NS, err) &&
         gpu_clock_probe_read(t->probe, t->stream, 0, err) && gpu_event_record(t->start, t->stream, err) &&
         bench->enqueue(context, t->stream, count, err) && gpu_event_record(t->stop, t->stream, err) &&
         gpu_clock_probe_read(t->probe, t->stream, 1, err);
@@ -92,6 +91,9 @@ static double value_of(const struct metric *metric, double seconds, double work)
 static bool sample_gated(const struct bench_case *bench, const struct metric *metric,
                          struct case_context *context, struct samples *out, js *mhz, struct error *err) {
     int operations = context->operations;
+    if (operations < 1 || operations > GPU_GATE_MAX_OPERATIONS)
+        return FAIL(err, ERROR_DATA, "%d operations a sample: 1 to %d can wait behind the gate", operations,
+                    GPU_GATE_MAX_OPERATIONS);
     struct timer t = {0};
     bool good = timer_make(&t, err) && warm_up(bench, context, &t, operations, err) &&
                 (bench->poison == NULL || bench->poison(context, err));
@@ -258,7 +260,7 @@ js *measure_item(const js *item, struct shelf *shelf) {
         err = gone;
     }
     js_set_string(result, "outcome",
-                  good                         ? "ok"
+                  good                       ? "ok"
                   : err.kind == ERROR_VERIFY ? "fail"
                   : err.kind == ERROR_ABSENT ? "skip"
                                              : "error");

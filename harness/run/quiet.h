@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Quiet first (measuring rule 6): before each round nothing else may use the node. And the keeper, a process
+/* Quiet first: before each round nothing else may use the node. And the keeper, a process
  * that holds every GPU open for the whole run and is the one that asks NVML. */
 #ifndef GPUVET_RUN_QUIET_H
 #define GPUVET_RUN_QUIET_H

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pin, then allocate, then touch, then read back (measuring rule 14). hwloc and libnuma stay inside pin.c. */
+/* Pin, then allocate, then touch, then read back: in another order memory may lie elsewhere. hwloc and
+ * libnuma stay inside pin.c. */
 #ifndef GPUVET_SYSTEM_PIN_H
 #define GPUVET_SYSTEM_PIN_H
 

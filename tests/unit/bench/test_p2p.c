@@ -94,7 +94,8 @@ static void writes_of_every_pair_are_judged(void **state) {
     for (size_t i = 0; i < list.count; i++) {
         const struct instance *one = &list.items[i];
         seconds += one->level == LEVEL_PRIMARY ? one->seconds : 0;
-        assert_true(one->operations >= 1 && 2 * one->operations <= LANES_MAX_QUEUED && one->samples >= 1);
+        assert_true(one->operations >= 1 && 2 * one->operations <= GPU_GATE_MAX_OPERATIONS &&
+                    one->samples >= 1);
         assert_true(js_get_int(one->params, "bytes", 0) % 16 == 0);
     }
     assert_true(seconds < 2.2);

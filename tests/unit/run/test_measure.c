@@ -12,6 +12,7 @@ static struct fake {
     int current;
     bool by_host;
     int operations; /* as the case saw them */
+    int asked;      /* operations of the item */
 } fake;
 
 /* GPU-a is device 0, GPU-b device 1 … */
@@ -198,7 +199,7 @@ static js *measured(const char *where) {
     js_set_string(item, "metric", "bandwidth");
     js_set(item, "where", place);
     js_set_int(item, "samples", 2);
-    js_set_int(item, "operations", 5);
+    js_set_int(item, "operations", fake.asked);
     js *result = measure_item(item, NULL);
     js_free(item);
     return result;
@@ -213,7 +214,7 @@ static void outcome_is(js *result, const char *outcome, bool sticky, const char 
 
 static void begin(void) {
     text_free(&fake.log);
-    fake = (struct fake){.by_host = true, .current = 25};
+    fake = (struct fake){.by_host = true, .current = 25, .asked = 5};
 }
 
 static void all_gpus_are_opened_and_asked(void **state) {
@@ -264,12 +265,28 @@ static void who_times(void **state) {
     text_free(&fake.log);
 }
 
+/* None would be a division by zero, more than the driver's queue takes would wait for ever. */
+static void only_so_many_behind_a_gate(void **state) {
+    (void)state;
+    begin();
+    fake.by_host = false;
+    fake.asked = 0;
+    outcome_is(measured("{\"gpu\":\"GPU-a\"}"), "error", false,
+               "0 operations a sample: 1 to 256 can wait behind the gate");
+    fake.asked = GPU_GATE_MAX_OPERATIONS + 1;
+    outcome_is(measured("{\"gpu\":\"GPU-a\"}"), "error", false,
+               "257 operations a sample: 1 to 256 can wait behind the gate");
+    assert_null(strstr(text_string(&fake.log), "gate"));
+    fake.asked = GPU_GATE_MAX_OPERATIONS;
+    outcome_is(measured("{\"gpu\":\"GPU-a\"}"), "ok", false, "");
+    text_free(&fake.log);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_gpus_are_opened_and_asked),
-        cmocka_unit_test(one_that_broke_costs_the_process),
-        cmocka_unit_test(one_that_is_missing),
-        cmocka_unit_test(who_times),
+        cmocka_unit_test(all_gpus_are_opened_and_asked), cmocka_unit_test(one_that_broke_costs_the_process),
+        cmocka_unit_test(one_that_is_missing),           cmocka_unit_test(who_times),
+        cmocka_unit_test(only_so_many_behind_a_gate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
