@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "compare/baseline_files.h"
 #include "compare/compare.h"
+#include "compare/places.h"
 #include "report/report.h"
 
 #include <inttypes.h>
@@ -290,9 +291,15 @@ static bool get_ready(struct job *job, const struct strings *arguments, struct e
     return load_before(job, err);
 }
 
-static bool write_report(const struct report_input *input, struct error *err) {
+static bool write_report(struct report_input *input, struct error *err) {
     struct strings notes = {0};
+    struct place_costs costs;
+    place_costs_make(&input->after[input->n_after - 1], &costs);
+    js *places = place_costs_json(&costs);
+    input->places = places;
     bool good = report_write(input, &notes, err);
+    place_costs_free(&costs);
+    js_free(places);
     for (size_t i = 0; i < notes.count; i++)
         log_note("%s", notes.items[i]);
     strings_free(&notes);

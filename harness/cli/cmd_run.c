@@ -6,6 +6,7 @@
 #include "base/results.h"
 #include "cli/commands.h"
 #include "cli/prepare.h"
+#include "cli/report.h"
 #include "cli/run_header.h"
 #include "cli/run_places.h"
 #include "compare/baseline.h"
@@ -25,7 +26,7 @@
 enum { EXIT_REFUSED = 2, EXIT_SKIPPED = 77, MAX_LABEL = 1000 };
 
 struct run_values {
-    const char *profile, *from, *label, *results, *baseline;
+    const char *profile, *from, *label, *results, *baseline, *report;
     struct strings cases, gpus, effects, in;
     int64_t seed, rounds;
     double wait_quiet;
@@ -146,6 +147,11 @@ static const struct option_row options[] = {
      .type = OPTION_FLAG,
      .offset = AT(strict),
      .help = "exit 3 when something is undecided"},
+    {.name = "report",
+     .type = OPTION_STRING,
+     .metavar = "DIR",
+     .offset = AT(report),
+     .help = "write gpuvet report's page and files for this run to DIR"},
     {.name = "json", .type = OPTION_FLAG, .offset = AT(json), .help = "the summary for machines"},
     {0},
 };
@@ -451,6 +457,12 @@ static int refuse(const struct error *err) {
     return EXIT_REFUSED;
 }
 
+static bool report(const struct job *job, struct error *err) {
+    return job->v->report == NULL ||
+           report_after_run(job->v->report, job->path, job->baseline, job->n_baseline, job->baseline_name,
+                            job->compared ? &job->comparison : NULL, err);
+}
+
 static int run_job(struct job *job) {
     struct error err = {0};
     if (!interrupt_open(&job->interrupt, &err) || !get_ready(job, &err)) {
@@ -470,13 +482,15 @@ static int run_job(struct job *job) {
     struct error comparing = {0};
     bool compared = !good || compare(job, &comparing);
     print_summary(job);
+    struct error reporting = {0};
+    bool reported = report(job, &reporting);
     if (interrupted) {
         log_note("interrupted; what was measured is in %s", job->path);
         return 128 + job->interrupt.signal;
     }
     if (!good || !compared)
         return refuse(good ? &comparing : &err);
-    return status_of(job);
+    return reported ? status_of(job) : refuse(&reporting);
 }
 
 static int run(void *values, const struct strings *arguments) {
@@ -499,6 +513,7 @@ const struct command command_run = {
         "  gpuvet run --label before-6.14                the standard profile, with a name\n"
         "  gpuvet run --case 'copy.*' --gpu 0            host-device copies of GPU 0\n"
         "  gpuvet run --baseline before                  measure, and say what changed\n"
+        "  gpuvet run --baseline before --report out/    the same with a page, JUnit XML and more: a CI job's line\n"
         "  gpuvet run --in host --in lxc:129             what the container costs, or why it cannot run\n"
         "  gpuvet run --dry-run                          what would run, where, how long\n"
         "\n"

@@ -226,6 +226,8 @@ void html_sections(const struct report *r, struct text *out) {
             add_empty(r, s, out);
         if (strcmp(s->id, "rounds") == 0)
             add_round_table(r, out);
+        if (strcmp(s->id, "places") == 0)
+            html_places(r, out);
         text_add(out, "</section>\n");
     }
 }

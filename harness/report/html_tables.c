@@ -83,7 +83,7 @@ static void add_numbers(const struct report *r, struct text *out) {
     bool compared = r->in->comparison != NULL;
     text_add(
         out,
-        "<section id=\"numbers\">\n<h2>Every number</h2>\n<p class=intro>Medians over rounds. The interval is the "
+        "<section id=\"numbers\">\n<h2>Every number</h2>\n<p class=intro>Geometric means over rounds. The interval is the "
         "figure's own, 95 % over n rounds; * under three rounds: what the samples of the rounds say. A head sorts.</p>\n"
         "<p class=filter hidden><input type=search placeholder=\"filter, for example h2d\" aria-label=\"filter\"></p>\n"
         "<div class=scroll><table class=sort id=all><thead><tr><th>series</th><th>class</th>");

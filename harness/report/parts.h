@@ -132,6 +132,7 @@ void html_first_screen(const struct report *r, struct text *out);
 void html_sections(const struct report *r, struct text *out);
 void html_tables(const struct report *r, struct text *out);
 void html_history(const struct report *r, struct text *out);
+void html_places(const struct report *r, struct text *out);
 void html_topology(const struct report *r, struct text *out);
 /* Figures of one section; false: it has none. */
 bool html_figures(const struct report *r, const char *section, struct text *out);

@@ -2,8 +2,6 @@
 /* Changes with intervals: AFTER to BEFORE, and a container to its host. */
 #include "base/mem.h"
 #include "report/parts.h"
-#include "stats/distributions.h"
-#include "stats/robust.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -145,63 +143,32 @@ void plots_forest(struct report *r) {
 
 /* ---- host against container ---- */
 
-/* Rounds of both alternate within one boot, so they are paired: the mean of the logarithms of their ratios.
- */
-static bool pair(const struct series *host, const struct series *other, struct change *out) {
-    double *logs = mem_zeroed(other->n_values, sizeof *logs);
-    size_t n = 0;
-    for (size_t i = 0, k = 0; i < other->n_values; i++) {
-        while (k < host->n_values && host->rounds[k] < other->rounds[i])
-            k++;
-        if (k < host->n_values && host->rounds[k] == other->rounds[i] && host->values[k] > 0 &&
-            other->values[i] > 0)
-            logs[n++] = log(other->values[i] / host->values[k]);
-    }
-    double mean = stats_mean(logs, n);
-    double half =
-        n >= 3 ? dist_t_critical(0.05, (double)(n - 1)) * sqrt(stats_variance(logs, n) / (double)n) : NAN;
-    *out = (struct change){.ratio = exp(mean),
-                           .low = exp(mean - half),
-                           .high = exp(mean + half),
-                           .delta = other->delta_rel,
-                           .n = n,
-                           .kind = KIND_NOT_JUDGED};
-    free(logs);
-    return n > 0;
-}
-
 void plots_places(struct report *r) {
-    struct strings targets = {0};
-    for (size_t i = 0; i < r->n_rows; i++)
-        if (strcmp(r->rows[i].parts.target, "host") != 0 &&
-            !strings_contain(&targets, r->rows[i].parts.target) && targets.count < 8)
-            strings_add(&targets, r->rows[i].parts.target);
-    struct change *list = mem_zeroed(r->n_rows, sizeof *list);
-    for (size_t t = 0; t < targets.count; t++) {
+    for (size_t i = 0; i < js_length(r->in->places) && r->n_plots < REPORT_MAX_PLOTS; i++) {
+        const js *place = js_at(r->in->places, i);
+        const js *rows = js_get(place, "series");
+        struct change *list = mem_zeroed(js_length(rows), sizeof *list);
         size_t n = 0;
-        for (size_t i = 0; i < r->n_rows; i++) {
-            const struct row *row = &r->rows[i];
-            const char *at = strrchr(row->key, '@');
-            if (strcmp(row->parts.target, targets.items[t]) != 0 || at == NULL || !row->primary)
-                continue;
-            struct text key = {0};
-            text_add_bytes(&key, row->key, (size_t)(at - row->key));
-            text_add(&key, "@host");
-            const struct series *host = run_find(r->newest, text_string(&key));
-            const struct series *other = run_find(r->newest, row->key);
-            if (host != NULL && other != NULL && pair(host, other, &list[n])) {
-                list[n].label = row->label;
-                n++;
-            }
-            text_free(&key);
+        for (size_t k = 0; k < js_length(rows); k++) {
+            const js *row = js_at(rows, k);
+            double ratio = js_get_number(row, "ratio", NAN);
+            if (strcmp(js_get_string(row, "class", ""), "primary") == 0 && isfinite(ratio) && ratio > 0)
+                list[n++] = (struct change){js_get_string(row, "label", "?"),
+                                            ratio,
+                                            js_get_number(row, "low", NAN),
+                                            js_get_number(row, "high", NAN),
+                                            fmax(js_get_number(row, "delta", 0), 0),
+                                            (size_t)js_get_int(place, "rounds", 0),
+                                            kind_of(js_get_string(row, "verdict", ""))};
         }
         struct text title = {0};
-        text_addf(&title, "%.60s against the host", targets.items[t]);
+        text_addf(&title, "%.60s against %.60s", js_get_string(place, "target", "?"),
+                  js_get_string(place, "against", "host"));
         if (n > 0)
-            draw(r, "places", text_string(&title), text_string(&title), "container to host, in per cent",
-                 "Rounds of both alternate and are paired.", list, n);
+            draw(r, "places", text_string(&title), text_string(&title),
+                 "there, over the first place, in per cent",
+                 "Rounds of both alternate and are paired; primary series.", list, n);
         text_free(&title);
+        free(list);
     }
-    free(list);
-    strings_free(&targets);
 }

@@ -53,7 +53,7 @@ static void series_metrics(const struct report *r, struct text *out) {
         enum what what;
         const char *name, *help;
     } rows[] = {
-        {VALUE, "gpuvet_series_value", "Median over rounds, in the label's unit."},
+        {VALUE, "gpuvet_series_value", "Geometric mean over rounds, in the label's unit."},
         {LOW, "gpuvet_series_value_low", "Lower end of the 95 % interval over rounds."},
         {HIGH, "gpuvet_series_value_high", "Upper end of the 95 % interval over rounds."},
         {LIMIT, "gpuvet_series_bound", "Physical limit, in the label's unit."},

@@ -18,6 +18,7 @@ struct report_input {
     const char *before_name;   /* "the baseline 'before'" */
     const js *comparison;      /* gpuvet.compare/1; NULL: none */
     const char *no_comparison; /* why there is none */
+    const js *places;          /* array: what each other place costs over the first one; NULL: one place */
     const js *history;         /* array of gpuvet.summary/1, oldest first; NULL: none */
     const char *folder;        /* where all is written; made if need be */
     bool strict;               /* undecided counts */
