@@ -132,10 +132,6 @@ static void make_rows(const struct run *run, struct place_cost *c, struct pairs 
             add_pair(p, host, s, c->n_rows - 1, false);
             size_t n = p->series[p->n - 1].n;
             c->n_rounds = n > c->n_rounds ? n : c->n_rounds;
-        } else if (strcmp(target_of(s->key), there) == 0 && s->n_values == 0 && s->n_skip > 0) {
-            c->n_skip++;
-            if (c->skip_reason == NULL)
-                c->skip_reason = mem_copy_string(s->skip_reason != NULL ? s->skip_reason : "");
         }
         free(other);
         free(pinned);
@@ -216,7 +212,9 @@ static void make_cost(const struct run *run, const char *against, const char *ta
                       mem_zeroed(run->n_series, sizeof *p.placement), 0};
     uint64_t seed = (uint64_t)js_get_int(run->header, "seed", 1);
     *c = (struct place_cost){.target = mem_copy_string(target), .against = mem_copy_string(against)};
-    c->same_machine = js_get_bool(js_get(js_get(run->header, "places"), target), "same_machine", false);
+    const js *place = js_get(js_get(run->header, "places"), target);
+    c->same_machine = js_get_bool(place, "same_machine", false);
+    c->broken = mem_copy_string(js_get_string(place, "broken", NULL));
     c->rows = mem_zeroed(run->n_series, sizeof *c->rows);
     make_rows(run, c, &p);
     judge(c, &p, seed);
@@ -252,7 +250,7 @@ void place_costs_free(struct place_costs *costs) {
         free(c->rows);
         free(c->target);
         free(c->against);
-        free(c->skip_reason);
+        free(c->broken);
         strings_free(&c->facts);
     }
     free(costs->places);

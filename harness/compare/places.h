@@ -27,10 +27,9 @@ struct place_cost {
     bool same_machine;
     struct place_row *rows; /* in the order of keys */
     size_t n_rows;
-    size_t n_family; /* primary series tested */
-    size_t n_rounds; /* that both sides have */
-    size_t n_skip;   /* series of the first place that are skipped in this one */
-    char *skip_reason;
+    size_t n_family;      /* primary series tested */
+    size_t n_rounds;      /* that both sides have */
+    char *broken;         /* why nothing that needs a GPU runs there; NULL: it does */
     struct strings facts; /* what differs between the two that could explain a gap, in words */
 };
 

@@ -67,11 +67,11 @@ static void print_place(const struct place_cost *c, FILE *out) {
                 "comparison in 100 names a difference that is none\n",
                 c->n_family, counts[VERDICT_REGRESSED], counts[VERDICT_IMPROVED], counts[VERDICT_SAME],
                 counts[VERDICT_UNDECIDED]);
-    if (c->n_rows == 0 && c->n_skip == 0)
+    if (c->n_rows == 0)
         fputs("  nothing was measured in both\n", out);
-    if (c->n_skip > 0) {
-        fprintf(out, "  %zu series are skipped there: ", c->n_skip);
-        put(out, c->skip_reason);
+    if (c->broken != NULL) {
+        fputs("  what needs a GPU is skipped there: ", out);
+        put(out, c->broken);
         fputc('\n', out);
     }
     for (size_t i = 0; i < c->facts.count; i++) {
@@ -130,8 +130,7 @@ js *place_costs_json(const struct place_costs *costs) {
         js_set_bool(o, "same_machine", c->same_machine);
         js_set_int(o, "rounds", (int64_t)c->n_rounds);
         js_set_int(o, "family", (int64_t)c->n_family);
-        js_set_int(o, "skipped", (int64_t)c->n_skip);
-        js_set_string(o, "skip_reason", c->skip_reason);
+        js_set_string(o, "broken", c->broken);
         js_set(o, "series", rows);
         js_set(o, "differs", facts);
         js_append(all, o);
