@@ -26,7 +26,7 @@
 enum { EXIT_REFUSED = 2, EXIT_SKIPPED = 77, MAX_LABEL = 1000 };
 
 struct run_values {
-    const char *profile, *from, *label, *results, *baseline, *report;
+    const char *profile, *from, *label, *results, *baseline, *report, *nccl;
     struct strings cases, gpus, effects, in;
     int64_t seed, rounds;
     double wait_quiet;
@@ -120,6 +120,12 @@ static const struct option_row options[] = {
      .offset = AT(wait_quiet),
      .help = "seconds to wait for a quiet node",
      .fallback = "60"},
+    {.name = "nccl",
+     .type = OPTION_STRING,
+     .metavar = "PATH",
+     .offset = AT(nccl),
+     .help = "the NCCL to measure with: libnccl.so.2 or its folder, as each place sees it",
+     .fallback = "GPUVET_NCCL, the loader's, CUDA's, Python's"},
     {.name = "allow-busy",
      .type = OPTION_FLAG,
      .offset = AT(allow_busy),
@@ -463,8 +469,24 @@ static bool report(const struct job *job, struct error *err) {
                             job->compared ? &job->comparison : NULL, err);
 }
 
+/* Workers find it in their environment. Here it can be missed before anything is measured; elsewhere the path
+ * is that place's, and its items say so. */
+static bool choose_nccl(const struct job *job, struct error *err) {
+    const char *path = job->v->nccl;
+    if (path == NULL)
+        return true;
+    char *whole = realpath(path, NULL);
+    if (whole == NULL && job->v->in.count == 0)
+        return FAIL(err, ERROR_USAGE, "--nccl: %s: %s", path, strerror(errno));
+    setenv("GPUVET_NCCL", whole != NULL && job->v->in.count == 0 ? whole : path, 1);
+    free(whole);
+    return true;
+}
+
 static int run_job(struct job *job) {
     struct error err = {0};
+    if (!choose_nccl(job, &err))
+        return refuse(&err);
     if (!interrupt_open(&job->interrupt, &err) || !get_ready(job, &err)) {
         if (job->interrupt.signal == 0)
             return refuse(&err);
