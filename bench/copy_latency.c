@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "bench/copy_common.h"
 #include "bench/host_common.h"
+#include "bench/launch_common.h"
 #include "gpu/chase.h"
 #include "kernels/chase.h"
 #include "system/pin.h"
@@ -33,10 +34,16 @@ static const struct metric metrics[] = {
     {"chase", QUANTITY_LATENCY, TIMING_HOST},
     {0},
 };
+enum { CALL, DEVICE, CHASE };
 
 static const struct series_row series[] = {
     {.metric = "call", .statistic = "p50", .delta_rel = 0.05, .delta_abs = 0.2, .between_rel = 0.03},
-    {.metric = "call", .statistic = "p99", .delta_rel = 0.25, .between_rel = 0.15, .descriptive = true},
+    {.metric = "call",
+     .statistic = "p99",
+     .only = "after=busy",
+     .delta_rel = 0.25,
+     .between_rel = 0.15,
+     .descriptive = true},
     {.metric = "device",
      .statistic = "p50",
      .delta_rel = 0.05,
@@ -47,23 +54,58 @@ static const struct series_row series[] = {
     {0},
 };
 
-static void add_copies(const struct node *node, const struct gpu_info *gpu, struct instance_list *out) {
-    static const char *const directions[] = {"h2d", "d2h"};
+/* A way of waiting, after a busy or an idle time. */
+struct way {
+    enum gpu_wait wait;
+    int64_t idle_us;
+};
+static const struct way judged = {GPU_WAIT_SPIN, 0};
+
+/* The buffers of an item are the same for every copy of it, and small: what caches there are hold them. */
+static struct instance *add_copy(const struct node *node, const struct gpu_info *gpu,
+                                 const struct metric *metric, enum level level, const char *direction,
+                                 int bytes, struct instance_list *out) {
+    struct instance *copy = copy_instance(node, gpu, metric, level, bytes, "pinned", out);
+    js_set_string(copy->params, "direction", direction);
+    js_set_string(copy->params, "cache", "hot");
+    return copy;
+}
+
+static void add_call(const struct node *node, const struct gpu_info *gpu, const char *direction, int bytes,
+                     struct way way, enum level level, struct instance_list *out) {
+    struct instance *call = add_copy(node, gpu, &metrics[CALL], level, direction, bytes, out);
+    bool idle = way.idle_us > 0;
+    launch_set_clock(gpu, call);
+    launch_set_wait(node, call, way.wait);
+    launch_set_after(call, way.idle_us);
+    call->samples = idle ? LAUNCH_IDLE_SAMPLES : CALL_SAMPLES;
+    call->seconds = idle ? LAUNCH_IDLE_SAMPLES * LAUNCH_IDLE_US * 1e-6 + 0.015 : 0.03;
+}
+
+static void add_device(const struct node *node, const struct gpu_info *gpu, const char *direction, int bytes,
+                       struct instance_list *out) {
+    struct instance *device = add_copy(node, gpu, &metrics[DEVICE], LEVEL_DESCRIPTIVE, direction, bytes, out);
+    device->samples = DEVICE_SAMPLES;
+    device->operations = DEVICE_OPERATIONS;
+    device->seconds = 0.04;
+}
+
+/* Every size waited for as is judged, and one size in every way, on the first GPU of each node: how a core
+ * wakes up is the host's doing. */
+static void add_copies(const struct node *node, size_t gpu, const char *direction,
+                       struct instance_list *out) {
     static const int sizes[] = {8, PRIMARY_BYTES, 65536};
-    for (int d = 0; d < 2; d++)
-        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
-            enum level level = sizes[s] == PRIMARY_BYTES ? LEVEL_PRIMARY : LEVEL_DESCRIPTIVE;
-            struct instance *call = copy_instance(node, gpu, &metrics[0], level, sizes[s], "pinned", out);
-            js_set_string(call->params, "direction", directions[d]);
-            call->samples = CALL_SAMPLES;
-            call->seconds = 0.025;
-            host_mark(node, call);
-            struct instance *device =
-                copy_instance(node, gpu, &metrics[1], LEVEL_DESCRIPTIVE, sizes[s], "pinned", out);
-            js_set_string(device->params, "direction", directions[d]);
-            device->samples = DEVICE_SAMPLES;
-            device->operations = DEVICE_OPERATIONS;
-            device->seconds = 0.04;
+    const struct gpu_info *on = &node->gpus.items[gpu];
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        bool primary = sizes[s] == PRIMARY_BYTES;
+        add_call(node, on, direction, sizes[s], judged, primary ? LEVEL_PRIMARY : LEVEL_DESCRIPTIVE, out);
+        add_device(node, on, direction, sizes[s], out);
+    }
+    for (int how = 0; host_first_gpu_of_node(node, gpu) && how < LAUNCH_WAITS; how++)
+        for (int idle = 0; idle < 2; idle++) {
+            struct way way = {(enum gpu_wait)how, idle ? LAUNCH_IDLE_US : 0};
+            if (way.wait != judged.wait || way.idle_us != judged.idle_us)
+                add_call(node, on, direction, PRIMARY_BYTES, way, LEVEL_DESCRIPTIVE, out);
         }
 }
 
@@ -74,18 +116,20 @@ static void add_chases(const struct node *node, const struct gpu_info *gpu, stru
     } ways[] = {{"pinned", "sys"}, {"hostalloc", "sys"}, {"hostalloc", "plain"}};
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         struct instance *chase =
-            copy_instance(node, gpu, &metrics[2], LEVEL_DESCRIPTIVE, CHASE_BYTES, ways[i].memory, out);
+            copy_instance(node, gpu, &metrics[CHASE], LEVEL_DESCRIPTIVE, CHASE_BYTES, ways[i].memory, out);
         js_set_string(chase->params, "loads", ways[i].loads);
+        js_set_string(chase->params, "cache", "hot");
         js_set_int(chase->params, "stride", CHASE_STRIDE);
         js_set_int(chase->params, "hops", CHASE_HOPS);
         chase->samples = CHASE_SAMPLES;
-        chase->seconds = 0.3;
+        chase->seconds = 0.2;
     }
 }
 
 static void instances(const struct node *node, struct instance_list *out) {
     for (size_t i = 0; i < node->gpus.count; i++) {
-        add_copies(node, &node->gpus.items[i], out);
+        add_copies(node, i, "h2d", out);
+        add_copies(node, i, "d2h", out);
         add_chases(node, &node->gpus.items[i], out);
     }
 }
@@ -195,22 +239,40 @@ static bool poison(struct case_context *context, struct error *err) {
     return is_chase(context) || copy_poison(context, err) || RELAY(err);
 }
 
+static bool copy_and_wait(struct case_context *context, struct launch_bench *b, enum gpu_wait how,
+                          struct error *err) {
+    return (copy_enqueue(context, b->stream, 1, err) && gpu_wait_for(b->stream, how, b->sleeping, err)) ||
+           RELAY(err);
+}
+
+static bool call_sample(struct case_context *context, struct launch_bench *b, struct samples *out,
+                        struct error *err) {
+    int64_t idle_us = case_number(context, "idle_us");
+    enum gpu_wait how = launch_wait(context);
+    if (!launch_wake(context, b, err))
+        return RELAY(err);
+    for (int i = 0; i < WARM; i++)
+        if (!copy_and_wait(context, b, how, err))
+            return RELAY(err);
+    if (!copy_poison(context, err)) /* what the warm-up wrote must not pass for a sample's */
+        return RELAY(err);
+    for (int i = 0; i < context->wanted_samples; i++) {
+        if (idle_us > 0)
+            launch_rest(idle_us);
+        int64_t start = clock_raw();
+        if (!copy_and_wait(context, b, how, err))
+            return RELAY(err);
+        samples_add(out, (double)(clock_raw() - start) / 1e3);
+    }
+    return launch_still_awake(context, b, err) || RELAY(err);
+}
+
 static bool sample(struct case_context *context, struct samples *out, struct error *err) {
+    struct launch_bench b = {0};
     if (is_chase(context))
         return chase_sample(context, out, err) || RELAY(err);
-    gpu_stream stream = NULL;
-    bool good = gpu_stream_make(&stream, err);
-    for (int i = -WARM; good && i < context->wanted_samples; i++) {
-        if (i == 0 && !copy_poison(context, err)) { /* what the warm-up wrote must not pass for a sample's */
-            good = RELAY(err);
-            break;
-        }
-        int64_t start = clock_raw();
-        good = copy_enqueue(context, stream, 1, err) && gpu_wait_for(stream, GPU_WAIT_SPIN, NULL, err);
-        if (i >= 0)
-            samples_add(out, (double)(clock_raw() - start) / 1e3);
-    }
-    gpu_stream_free(stream);
+    bool good = launch_bench_make(&b, err) && call_sample(context, &b, out, err);
+    launch_bench_free(&b);
     return good;
 }
 
@@ -230,7 +292,7 @@ static void finish(struct case_context *context) {
 
 const struct bench_case case_copy_latency = {
     .name = "copy.latency",
-    .version = 1,
+    .version = 2,
     .summary = "time of a small copy, as host and device see it; of a GPU's read of host memory",
     .block = BLOCK_LATENCY,
     .quiet = true,

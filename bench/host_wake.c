@@ -119,7 +119,7 @@ static void add(const struct node *node, const struct place *place, size_t row, 
         js_set_int(instance->attributes, "pm_qos_us", place->bounds[control]);
     instance->cpu = place->cpu;
     instance->samples = samples;
-    instance->seconds = (samples + warm_sleeps(rows[row].idle_us)) * (rows[row].idle_us + 60) * 1e-6;
+    instance->seconds = (samples + warm_sleeps(rows[row].idle_us)) * (rows[row].idle_us + 30) * 1e-6;
     host_mark(node, instance);
     if (place->missing != NULL)
         host_skip(instance, "%s", place->missing);

@@ -14,13 +14,17 @@ static const double steady = 0.01, moved = 0.1, awake_share = 1.0 / 3;
 static const char *const waits[LAUNCH_WAITS] = {
     [GPU_WAIT_SPIN] = "spin", [GPU_WAIT_BLOCK] = "block", [GPU_WAIT_POLL] = "poll"};
 
+void launch_set_clock(const struct gpu_info *gpu, struct instance *instance) {
+    if (gpu->sm_clock_max_mhz > 0)
+        js_set_int(instance->attributes, "sm_clock_max_mhz", gpu->sm_clock_max_mhz);
+}
+
 struct instance *launch_instance(const struct node *node, const struct gpu_info *gpu,
                                  const struct metric *metric, enum level level, struct instance_list *out) {
     struct instance *instance = instance_add(out, metric, level);
     js_set_string(instance->where, "gpu", gpu->uuid);
     js_set_string(instance->attributes, "bdf", gpu->bdf);
-    if (gpu->sm_clock_max_mhz > 0)
-        js_set_int(instance->attributes, "sm_clock_max_mhz", gpu->sm_clock_max_mhz);
+    launch_set_clock(gpu, instance);
     instance->cpu = topology_pin_cpu(node->topology, topology_device_node(node->topology, gpu->bdf));
     return instance;
 }

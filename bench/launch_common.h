@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the launch cases share: where they run, what they need on a GPU, rest, and proof that the GPU is
- * awake. */
+/* What cases share that time one call from its issue to its completion seen: where they run, what they need
+ * on a GPU, rest, and proof that the GPU is awake. */
 #ifndef GPUVET_BENCH_LAUNCH_COMMON_H
 #define GPUVET_BENCH_LAUNCH_COMMON_H
 
@@ -14,6 +14,8 @@ enum { LAUNCH_IDLE_US = 10000, LAUNCH_IDLE_SAMPLES = 8 };
 /* For one GPU: where, attributes (with the SM's highest clock), CPU. */
 struct instance *launch_instance(const struct node *node, const struct gpu_info *gpu,
                                  const struct metric *metric, enum level level, struct instance_list *out);
+/* The attribute by which launch_wake knows how fast the GPU can be. */
+void launch_set_clock(const struct gpu_info *gpu, struct instance *instance);
 /* Params "after" (busy, idle) and "idle_us" (0: busy). */
 void launch_set_after(struct instance *instance, int64_t idle_us);
 

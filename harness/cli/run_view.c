@@ -49,13 +49,15 @@ static void describe_gpus(const char *joined, const struct node *node, struct te
 static bool goes_without_saying(const char *key, const js *value) {
     return (strcmp(key, "idle_us") == 0 && js_int(value, 0) == 0) ||
            (strcmp(key, "engine") == 0 && strcmp(js_string(value, ""), "ce") == 0) ||
-           (strcmp(key, "cache") == 0 && strcmp(js_string(value, ""), "cold") == 0) ||
+           (strcmp(key, "after") == 0 && strcmp(js_string(value, ""), "idle") == 0) || /* idle_us says it */
+           strcmp(key, "cache") == 0 ||               /* by the case, and by the size */
            strcmp(js_string(value, ""), "none") == 0; /* control, load */
 }
 
 /* The value alone is understood. */
 static bool speaks_for_itself(const char *key) {
-    static const char *const keys[] = {"memory", "role", "direction", "core", "source", "control", "load"};
+    static const char *const keys[] = {"memory",  "role", "direction", "core", "source",
+                                       "control", "load", "wait",      "after"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (strcmp(key, keys[i]) == 0)
             return true;

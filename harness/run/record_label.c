@@ -57,8 +57,15 @@ static void add_bytes(struct text *t, const char *value) {
         text_addf(t, " %" PRId64 " B", n);
 }
 
+/* What only fills the line: cold or hot by the case and the size, no idle time where it says "busy". */
+static bool goes_without_saying(const char *name, const char *value) {
+    return strcmp(name, "cache") == 0 || (strcmp(name, "idle_us") == 0 && strcmp(value, "0") == 0);
+}
+
 static void add_member(struct text *t, const char *name, const char *value, const js *gpus) {
     int64_t number;
+    if (goes_without_saying(name, value))
+        return;
     if (strcmp(name, "bytes") == 0) {
         add_bytes(t, value);
     } else if (names_gpus(name)) {

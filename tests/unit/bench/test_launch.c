@@ -100,22 +100,27 @@ static void all_differ(void **state) {
     }
 }
 
-/* Of copy.latency only the call of 4 KiB is judged, on each GPU, both ways. */
+/* Of copy.latency only the call of 4 KiB that is waited for by spinning, after busy, is judged, on each GPU,
+ * both ways. */
 static void small_copies(void **state) {
     struct instance_list list = made(*state, "copy.latency");
-    int judged = 0, chases = 0, devices = 0;
+    int judged = 0, chases = 0, devices = 0, waits = 0;
     for (size_t i = 0; i < list.count; i++) {
         const struct instance *instance = &list.items[i];
         bool call = strcmp(instance->metric->name, "call") == 0;
         chases += strcmp(instance->metric->name, "chase") == 0;
         devices += strcmp(instance->metric->name, "device") == 0;
-        bool primary = call && js_get_int(instance->params, "bytes", 0) == 4096;
+        bool primary = call && js_get_int(instance->params, "bytes", 0) == 4096 &&
+                       has(instance, "wait", "spin") && has(instance, "after", "busy");
+        assert_true(has(instance, "cache", "hot"));
+        waits += call && !(has(instance, "wait", "spin") && has(instance, "after", "busy"));
         assert_int_equal(instance->level, primary ? LEVEL_PRIMARY : LEVEL_DESCRIPTIVE);
         judged += primary;
     }
     assert_int_equal(judged, 2 * GPUS);
     assert_int_equal(devices, 2 * 3 * GPUS);
     assert_int_equal(chases, 3 * GPUS);
+    assert_int_equal(waits, 2 * 2 * 5); /* both ways, the first GPU of two nodes */
     instance_list_free(&list);
 }
 
