@@ -153,9 +153,12 @@ static void check_mempolicy(const struct scene *scene, struct findings *out) {
 
 /* ---- memlock ---- */
 
+/* A device, not only the kernel's part for it: an empty class is there on every kernel that has RDMA built in. */
 static bool has_rdma(const struct scene *scene) {
-    return look_exists(scene->source, "/dev/infiniband") ||
-           look_exists(scene->source, "/sys/class/infiniband") ||
+    struct strings names = {0};
+    bool any = look_list(scene->source, "/sys/class/infiniband", &names) && names.count > 0;
+    strings_free(&names);
+    return any || look_exists(scene->source, "/dev/infiniband") ||
            look_exists(scene->source, "/sys/module/mlx5_ib");
 }
 

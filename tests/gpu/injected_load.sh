@@ -54,7 +54,7 @@ must_stay "$out/copying-compare.txt" 'host\.(wake|frequency)' "another process c
 
 echo "== a thread of higher priority has the pinned core 7 of 10 ms"
 cpu=$(grep -o '"pin":{"cpu":[0-9]*' "${before[0]}" | head -1 | grep -o '[0-9]*$')
-competing=$(loaded competing chrt -f 50 taskset -c "$cpu" python3 -c '
+competing=$(loaded competing nice -n -20 taskset -c "$cpu" python3 -c '
 import time
 while True:
     end = time.monotonic() + 0.007
