@@ -3,9 +3,7 @@
  * host memory carry together. where.gpus alone: the sum; with gpu: that GPU's part while all others run the
  * whole time. */
 #include "base/mem.h"
-#include "bench/copy_common.h"
 #include "bench/copy_lanes.h"
-#include "bench/copy_pair.h"
 #include "bench/link_limit.h"
 #include "run/where.h"
 

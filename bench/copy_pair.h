@@ -44,7 +44,7 @@ void copy_pair_plan(struct copy_pair *pair, const struct case_context *context, 
 bool copy_pair_make(struct copy_pair *pair, struct case_context *context, struct error *err);
 void copy_pair_free(struct copy_pair *pair, struct shelf *shelf);
 
-/* Spoils the destination: afterwards every word of it is wrong. Waits. */
+/* Spoils the destination, so that what no copy reaches is found. Waits. */
 bool copy_pair_poison(struct copy_pair *pair, struct error *err);
 /* Does not wait, but for pageable memory. */
 bool copy_pair_enqueue(struct copy_pair *pair, gpu_stream stream, int count, struct error *err);

@@ -3,8 +3,6 @@
 #ifndef GPUVET_BENCH_HOST_CHAIN_H
 #define GPUVET_BENCH_HOST_CHAIN_H
 
-#include <stdbool.h>
-
 enum {
     CHAIN_UNROLL = 16,       /* dependent instructions in a loop's body */
     CHAIN_ADD_CYCLES = 1,    /* register to register; newer cores eliminate an immediate */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bench/host_chase.h"
 
-#include <stddef.h>
-
 /* Four rounds, each a bijection of `bits` bits: an odd multiplication, an addition, a shifted exclusive or.
  */
 uint64_t chase_line(uint64_t step, unsigned bits, uint64_t seed) {

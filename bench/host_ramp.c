@@ -8,7 +8,6 @@
 #include "bench/host_common.h"
 #include "stats/robust.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>

@@ -212,7 +212,9 @@ struct link_limits link_shared_limits(const struct node *node, const struct gpu_
 
 /* ---- two GPUs ---- */
 
-double link_nvlink_raw(const struct gpu_info *gpu) {
+/* GB/s of data per direction of one NVLink of this GPU; NAN where its generation is not known. Sources:
+ * docs/method.md. */
+static double nvlink_raw(const struct gpu_info *gpu) {
     static const struct {
         int major, minor;
         double rate;
@@ -230,7 +232,7 @@ struct link_limits link_peer_limits(const struct node *node, const struct gpu_in
     if (nvlinks < 0)
         return (struct link_limits){NAN, NAN};
     if (nvlinks > 0) {
-        double raw = nvlinks * narrower(link_nvlink_raw(from), link_nvlink_raw(to));
+        double raw = nvlinks * narrower(nvlink_raw(from), nvlink_raw(to));
         return (struct link_limits){raw, raw};
     }
     struct path a = follow(node, from);

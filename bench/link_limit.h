@@ -42,10 +42,6 @@ struct link_limits link_shared_limits(const struct node *node, const struct gpu_
 struct link_limits link_peer_limits(const struct node *node, const struct gpu_info *from,
                                     const struct gpu_info *to, int nvlinks);
 
-/* GB/s of data per direction of one NVLink of this GPU; NAN where its generation is not known. Sources:
- * docs/method.md. */
-double link_nvlink_raw(const struct gpu_info *gpu);
-
 /* Puts limits × `times` into an instance (`times` 2: a figure that sums both directions). */
 void link_set(struct instance *instance, struct link_limits limits, double times);
 

@@ -2,8 +2,6 @@
 /* null: measures nothing. It drives the whole pipeline in tests, and its cost is the harness's own. */
 #include "run/case.h"
 
-#include <stddef.h>
-
 static const struct metric metrics[] = {{"value", QUANTITY_COUNT, TIMING_HOST}, {0}};
 
 static const struct series_row series[] = {

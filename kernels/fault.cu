@@ -12,13 +12,13 @@ __global__ static void write_to(unsigned int *address) {
     *address = 1;
 }
 
-int fault_spin_forever(void *stream) {
+extern "C" int fault_spin_forever(void *stream) {
     spin_forever<<<1, 1, 0, static_cast<cudaStream_t>(stream)>>>();
-    return cudaGetLastError();
+    return static_cast<int>(cudaGetLastError());
 }
 
-int fault_bad_address(void *stream) {
+extern "C" int fault_bad_address(void *stream) {
     /* A page that nothing maps, at an address the compiler cannot see through. */
     write_to<<<1, 1, 0, static_cast<cudaStream_t>(stream)>>>(reinterpret_cast<unsigned int *>(0x1000));
-    return cudaGetLastError();
+    return static_cast<int>(cudaGetLastError());
 }

@@ -14,8 +14,8 @@ enum { KERNELS_WITHOUT_CUDA = 65536 };
 extern "C" {
 #endif
 
-/* Loads every kernel of this folder on the current device, so that no loading falls into a timed part or
- * waits behind a closed gate (loading may synchronise: behind a gate that is a deadlock). */
+/* Loads every kernel of this folder but those of fault.h on the current device, so that no loading falls into
+ * a timed part or waits behind a closed gate (loading may synchronise: behind a gate that is a deadlock). */
 int kernels_load(void);
 
 /* A kernel that does nothing. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside kernels/ only: one loader a file, called by kernels_load(). */
+/* Inside kernels/ only: one loader a file, called by kernels_load(). A new NAME.cu needs its NAME.h, a loader
+ * here and in load.cu, and its launchers in without_cuda.c. */
 #ifndef GPUVET_KERNELS_LOAD_H
 #define GPUVET_KERNELS_LOAD_H
 
@@ -7,6 +8,7 @@
 extern "C" {
 #endif
 
+int empty_load(void);
 int pattern_load(void);
 int corrupt_load(void);
 int gate_load(void);

@@ -5,7 +5,6 @@
 #define GPUVET_BASE_CLOCK_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #define NS_PER_US INT64_C(1000)

@@ -9,7 +9,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 enum option_type {
     OPTION_FLAG,   /* bool: true when given */

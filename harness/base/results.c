@@ -3,7 +3,6 @@
 
 #include "base/files.h"
 #include "base/mem.h"
-#include "base/text.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 
 enum { FIGURES_WIDTH = 66, LIST_LIMIT = 40, LABEL_LEAST = 24, LABEL_MOST = 60, SHOWN_LENGTH = 300 };
 

@@ -7,7 +7,6 @@
 #include "gpu/nvml_library.h"
 
 #include <dlfcn.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -7,8 +7,6 @@
 #include "base/error.h"
 #include "base/json.h"
 
-#include <stdbool.h>
-
 struct nvml;
 
 /* NULL with `err` saying whether the library is absent, the driver is not loaded, the versions differ … */

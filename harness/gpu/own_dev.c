@@ -2,7 +2,6 @@
 #include "gpu/own_dev.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/capability.h>

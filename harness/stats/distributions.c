@@ -9,7 +9,7 @@
 /* Beyond this many degrees of freedom t and normal agree to more digits than a decision could use. */
 static const double DF_NORMAL = 1e6;
 
-double dist_log_gamma(double x) {
+static double log_gamma(double x) {
     int sign = 0; /* lgamma_r: lgamma itself writes to a global */
     return x > 0 ? lgamma_r(x, &sign) : NAN;
 }
@@ -92,21 +92,15 @@ static double beta_fraction(double a, double b, double x) {
     return value;
 }
 
-/* `y` is 1 - x, given apart because it carries the digits when x is near 1. */
-static double beta_both(double a, double b, double x, double y) {
+/* The regularised incomplete beta function I_x(a, b). `y` is 1 - x, given apart because it carries the digits
+ * when x is near 1. */
+static double incomplete_beta(double a, double b, double x, double y) {
     if (x <= 0 || y <= 0)
         return x <= 0 ? 0 : 1;
-    double front =
-        exp(a * log(x) + b * log(y) + dist_log_gamma(a + b) - dist_log_gamma(a) - dist_log_gamma(b));
+    double front = exp(a * log(x) + b * log(y) + log_gamma(a + b) - log_gamma(a) - log_gamma(b));
     if (x < (a + 1) / (a + b + 2))
         return front * beta_fraction(a, b, x) / a;
     return 1 - front * beta_fraction(b, a, y) / b;
-}
-
-double dist_incomplete_beta(double a, double b, double x) {
-    if (!(a > 0) || !(b > 0) || !(x >= 0) || !(x <= 1))
-        return NAN;
-    return beta_both(a, b, x, 1 - x);
 }
 
 double dist_t_two_sided(double t, double df) {
@@ -120,13 +114,13 @@ double dist_t_two_sided(double t, double df) {
     double square = t * t;
     if (isinf(square))
         return 0;
-    return beta_both(df / 2, 0.5, df / (df + square), square / (df + square));
+    return incomplete_beta(df / 2, 0.5, df / (df + square), square / (df + square));
 }
 
 static double t_density(double t, double df) {
     if (df > DF_NORMAL)
         return exp(-t * t / 2) / sqrt(2 * M_PI);
-    double constant = dist_log_gamma((df + 1) / 2) - dist_log_gamma(df / 2) - 0.5 * log(df * M_PI);
+    double constant = log_gamma((df + 1) / 2) - log_gamma(df / 2) - 0.5 * log(df * M_PI);
     return exp(constant - (df + 1) / 2 * log1p(t * t / df));
 }
 
