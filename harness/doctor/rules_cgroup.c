@@ -238,6 +238,12 @@ static bool is_needed(const char *path) {
            strcmp(path, "/dev/nvidia-uvm-tools") != 0 && !text_starts(path, "/dev/nvidia-caps");
 }
 
+/* What denies above a container is not in its configuration. */
+static bool is_above(const char *level, const char *group) {
+    size_t length = strcmp(level, "/") == 0 ? 0 : strlen(level);
+    return level[0] == '/' && text_starts(group, level) && group[length] == '/' && group[length + 1] != '\0';
+}
+
 /* One number that a container has a node of and may not open; `level` NULL: its v1 list says so. */
 static void tell_container(const js *container, const js *number, const char *level, struct findings *out) {
     const char *name = js_get_string(container, "name", "?");
@@ -253,7 +259,13 @@ static void tell_container(const js *container, const js *number, const char *le
                          "a process put there is refused (EPERM); the first level that denies is %s", level);
     else
         finding_evidence(f, group, "devices.list (v1) has no entry that lets it be read and written");
-    if (lxc)
+    if (level != NULL && is_above(level, group))
+        finding_remedy(
+            f,
+            "the group %s lies above the container: look at what made it and its rules (systemctl show -p "
+            "DevicePolicy -p DeviceAllow UNIT, where it is a unit's); the container's own cannot widen them",
+            level);
+    else if (lxc)
         finding_remedy(
             f,
             "/etc/pve/lxc/%s.conf (plain LXC: /var/lib/lxc/%s/config): %s.devices.allow: c %d:* rwm, then start "

@@ -235,6 +235,10 @@ static void check_unmapped(const struct scene *scene, struct findings *out) {
             finding_remedy(
                 f,
                 "podman run --group-add keep-groups … (with crun), where the user outside is in the node's group");
+        if (strcmp(scene->manager, "docker") == 0)
+            finding_remedy(
+                f, "docker run --userns=host … for this container alone; its price: without the map of "
+                   "userns-remap its root is the host's");
         if (strcmp(scene->manager, "lxc") == 0) {
             finding_remedy(
                 f,

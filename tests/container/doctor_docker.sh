@@ -13,22 +13,26 @@ need dockerd docker nsenter tar
 in_own_mounts "$@"
 mount_cgroup2
 driver_here
+PATH=/usr/bin:/usr/sbin:$PATH # the client of the same packages as the daemon
 ENGINE=docker
 NAME=gpuvet-test-$$
 RUN_OPTIONS=()
 RM_OPTIONS=()
 engine() { docker -H "unix://$PWD/docker.sock" "$@"; }
 
-end_docker() {
+stop_docker() {
     engine rm -f "$NAME" >/dev/null 2>&1
-    kill "$(cat docker.pid)" && wait
+    [ ! -e docker.pid ] || { kill "$(cat docker.pid)" && wait; }
 }
-trap end_docker EXIT
-dockerd --bridge=none --iptables=false --ip6tables=false --storage-driver vfs --exec-opt native.cgroupdriver=cgroupfs \
-    --data-root "$PWD/docker" --exec-root "$PWD/docker.run" --pidfile "$PWD/docker.pid" -H "unix://$PWD/docker.sock" \
-    >dockerd.log 2>&1 &
-for _ in $(seq 150); do engine info >/dev/null 2>&1 && break; sleep 0.1; done
-engine info >/dev/null 2>&1 || skip "dockerd does not start here: $(grep -iE 'level=(error|fatal)|failed' dockerd.log | tail -1 | cut -c1-300)"
+trap stop_docker EXIT
+start_docker() { # OPTION…
+    dockerd --bridge=none --iptables=false --ip6tables=false --storage-driver vfs \
+        --exec-opt native.cgroupdriver=cgroupfs --data-root "$PWD/docker" --exec-root "$PWD/docker.run" \
+        --pidfile "$PWD/docker.pid" -H "unix://$PWD/docker.sock" "$@" >dockerd.log 2>&1 &
+    for _ in $(seq 150); do engine info >/dev/null 2>&1 && return; sleep 0.1; done
+    skip "dockerd $* does not start here: $(tail -1 dockerd.log | cut -c1-300)"
+}
+start_docker
 make_image
 engine import image.tar image >/dev/null || fail "no image"
 engine_faults
@@ -38,10 +42,18 @@ box
 probes
 [ "$(probed "['syscalls']['get_mempolicy']")" = EPERM ] || fail "get_mempolicy answers $(probed "['syscalls']")"
 [ "$(probed "['statfs']['/dev/shm']")" = $((64 << 20)) ] || fail "/dev/shm has $(probed "['statfs']['/dev/shm']") bytes, not 64 MiB"
-box --cap-add SYS_NICE --shm-size 1g
+with nvidiactl nvidia-uvm nvidia0
+box "${DEVICES[@]}"
+inside
+found "info nccl.mempolicy" EPERM "--cap-add SYS_NICE"
+only
+box "${DEVICES[@]}" --cap-add SYS_NICE --shm-size 1g
 probes
 [ "$(probed "['syscalls']['get_mempolicy']")" = ok ] || fail "get_mempolicy answers $(probed "['syscalls']")"
 [ "$(probed "['statfs']['/dev/shm']")" = $((1 << 30)) ] || fail "/dev/shm has $(probed "['statfs']['/dev/shm']") bytes, not 1 GiB"
+inside
+not_found nccl.
+only
 
 # NVIDIA's container runtime in a Docker container is nobody's mistake.
 mkdir toml
@@ -50,4 +62,30 @@ with nvidiactl nvidia-uvm nvidia0
 box "${DEVICES[@]}" -v "$PWD/toml:/etc/nvidia-container-runtime"
 inside
 not_found docker.
+only
+
+# Its root is another user of the host: the id map is the cause.
+for file in subuid subgid; do
+    { cat "/etc/$file" 2>/dev/null; echo daemon:100000:65536; } | sort -u >"$file"
+    [ -e "/etc/$file" ] || skip "there is no /etc/$file"
+    mount --bind "$file" "/etc/$file"
+done
+stop_docker
+chmod a+x . docker
+start_docker --userns-remap daemon:daemon
+engine import image.tar image >/dev/null || fail "no image"
+box "${DEVICES[@]}"
+inside
+reached
+only
+chmod 660 /dev/nvidia-uvm
+chgrp 44 /dev/nvidia-uvm
+inside
+found "fail nodes.id-unmapped" /dev/nvidia-uvm "65534:65534" EACCES uid_map "docker run --userns=host" "0666"
+not_found nodes.mode
+reached nvidiactl nvidia0
+only nodes.id-unmapped
+box "${DEVICES[@]}" --userns=host
+inside
+reached
 only

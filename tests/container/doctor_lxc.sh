@@ -52,6 +52,28 @@ inside "${user[@]}" --groups 44
 reached
 only
 
+# A group above the container's own denies, whatever its configuration allows: only trying tells, and where.
+top=/sys/fs/cgroup/gpuvet-test-$$-top
+mkdir "$top"
+if python3 "$GPUVET_SOURCE/tests/cli/device_filter.py" "$top" "$UVM"; then
+    box "lxc.cgroup.dir = ${top##*/}" "$(allow 195 "$UVM")" "$(binds)"
+    on_host
+    not_found lxc.
+    lxc_up
+    on_host
+    found "fail cgroup.container-denied" "$NAME" "$UVM:0" "first level that denies is /${top##*/} |" "lies above the container"
+    not_found devices.allow
+    inside
+    found "fail cgroup.uvm-denied" "$UVM:0" EPERM
+    reached nvidiactl nvidia0
+    only cgroup.uvm-denied
+    lxc-stop -k -n "$NAME"
+    until rmdir "$top"/* "$top" 2>/dev/null || [ ! -d "$top" ]; do sleep 0.1; done
+else
+    rmdir "$top"
+    echo "no device filter of our own may be loaded here: a denying group above the container was not tried"
+fi
+
 # NVIDIA's container runtime inside an LXC container would have to change a filter that is the host's; on a host the
 # same setting is as it should be.
 cp -a /etc etc

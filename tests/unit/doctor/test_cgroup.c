@@ -192,6 +192,24 @@ static void containers(void **state) {
     assert_int_equal(count, 1); /* it has no nvidiactl, and 130 is fine */
     made_end(&m);
 
+    /* A level above the container: its own rules are no cure. */
+    static const char *const levels[] = {"/", "/lxc", "/lx", "/lxc/129", "lxc", ""};
+    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
+        struct text above = {0};
+        text_addf(&above,
+                  "{\"containers\":[{\"name\":\"129\",\"manager\":\"lxc\",\"group\":\"/lxc/129\",\"nodes\":["
+                  "\"/dev/nvidia-uvm\"],\"tried\":[{\"path\":\"/dev/nvidia-uvm\",\"major\":511,\"minor\":0,"
+                  "\"open\":\"EPERM\",\"denied_at\":\"%s\"}]}]}",
+                  levels[i]);
+        made_begin(&m, "host", "none");
+        js_set(m.probes, "device_cgroup", js_parse(above.data, above.length, &err));
+        made_judge(&m);
+        EXPECT(&m, "cgroup.container-denied", SEVERITY_FAIL, "129", i < 2 ? "lies above" : "devices.allow");
+        assert_int_equal(made_says(made_find(&m, "cgroup.container-denied"), "devices.allow"), i >= 2);
+        text_free(&above);
+        made_end(&m);
+    }
+
     static const char list[] =
         "{\"tried\":[{\"path\":\"/dev/nvidia-uvm\",\"major\":511,\"minor\":0,\"open\":\"ok\"},"
         "{\"path\":\"/dev/nvidia-modeset\",\"major\":195,\"minor\":254,\"open\":\"ok\"}],"
