@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Allocation that does not fail: running out of memory in a small program leaves nothing sensible to do, so
- * these end the process with one line on stderr and status 2. Everything they return is released with free(). */
+ * these end the process with one line on stderr and status 2. What they return is released with free(). */
 #ifndef GPUVET_BASE_MEM_H
 #define GPUVET_BASE_MEM_H
 

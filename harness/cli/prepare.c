@@ -50,8 +50,8 @@ static bool parse_targets(const struct strings *names, struct prepared *p, struc
     return true;
 }
 
-/* A container of this machine may well have a boot id of its own (LXC gives it one), so it is known by how it is
- * reached; of other places the boot tells. */
+/* A container of this machine may well have a boot id of its own (LXC gives it one), so it is known by how it
+ * is reached; of other places the boot tells. */
 static bool is_same_machine(const struct prepared_place *first, const struct prepared_place *place) {
     const char *docker = getenv("DOCKER_HOST");
     const char *a = node_text(&first->node, "boot_id");

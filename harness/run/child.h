@@ -15,8 +15,8 @@
 struct child {
     pid_t pid; /* 0: none */
     struct channel channel;
-    int output; /* what libraries and the case write to stdout and stderr; -1 */
-    js *env;    /* the item environment it was made with, owned */
+    int output;          /* what libraries and the case write to stdout and stderr; -1 */
+    js *env;             /* the item environment it was made with, owned */
     struct stage *stage; /* what it says it is at, owned; NULL: nothing */
 };
 

@@ -28,7 +28,8 @@ denying() {
     rmdir "$TOP"{/middle/leaf,/middle,}
     mkdir -p "$TOP/middle/leaf"
     # A level with controllers takes no process itself: the answer may not depend on that.
-    for controller in $(cat "$TOP/cgroup.controllers"); do
+    read -ra controllers <"$TOP/cgroup.controllers"
+    for controller in "${controllers[@]}"; do
         echo "+$controller" >"$TOP/cgroup.subtree_control" 2>/dev/null
     done
     python3 "$GPUVET_SOURCE/tests/cli/device_filter.py" "$TOP/middle/leaf"

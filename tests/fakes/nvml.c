@@ -7,8 +7,8 @@
  * before init answers slowdowns earlier, later, both or differ    which numbers the counters of throttled
  * time have; both, but disagreeing. old_replays 1: PCIe replays by their own function only. replays N,
  * throttled_us N         PCIe replays and throttled time; grow N: by so much at each reading. link_gen N,
- * link_width N, power_mw N, temperature N   not there when not set. utilization N: of each GPU. Built with FAKE_OLD it has no more
- * functions than a very old driver.
+ * link_width N, power_mw N, temperature N   not there when not set. utilization N: of each GPU. Built with
+ * FAKE_OLD it has no more functions than a very old driver.
  */
 #include <signal.h>
 #include <stdint.h>

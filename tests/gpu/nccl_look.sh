@@ -79,8 +79,9 @@ if [ "$gpus" -gt 1 ]; then
     keep row-31
 fi
 echo "== a process that cannot be killed (kill made void)"
-mkdir -p /tmp/gpuvet-hangs && (cd /tmp/gpuvet-hangs && GPUVET=$program GPUVET_SOURCE=$(cd "$(dirname "$0")/../.." && pwd) \
-    bash "$(dirname "$(realpath "$0")")/../cli/run_hangs.sh") || wrong "run_hangs.sh"
+source=$(cd "$(dirname "$0")/../.." && pwd)
+mkdir -p /tmp/gpuvet-hangs
+(cd /tmp/gpuvet-hangs && GPUVET=$program GPUVET_SOURCE=$source bash "$source/tests/cli/run_hangs.sh") || wrong "run_hangs.sh"
 nvidia-smi --query-gpu=index,utilization.gpu,memory.used --format=csv
 echo "failures: $failures"
 [ "$failures" = 0 ]

@@ -299,7 +299,8 @@ static void impossible_loads(void **state) {
     (void)state;
     begin();
     struct lanes *lanes = make_three();
-    static const struct lane_load bad[] = {{0, 0}, {-1, 1}, {2, 1}, {1, GPU_GATE_MAX_OPERATIONS + 1}, {1, -1}};
+    static const struct lane_load bad[] = {
+        {0, 0}, {-1, 1}, {2, 1}, {1, GPU_GATE_MAX_OPERATIONS + 1}, {1, -1}};
     struct lane_time times[3];
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct lane_load loads[] = {{1, 1}, {1, 1}, bad[i]};
