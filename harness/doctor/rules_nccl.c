@@ -153,7 +153,7 @@ static void check_mempolicy(const struct scene *scene, struct findings *out) {
 
 /* ---- memlock ---- */
 
-/* A device, not only the kernel's part for it: every kernel that has RDMA built in has the class, if empty. */
+/* A device, not the kernel's part alone: every kernel that has RDMA built in has the class, if empty. */
 static bool has_rdma(const struct scene *scene) {
     struct strings names = {0};
     bool any = look_list(scene->source, "/sys/class/infiniband", &names) && names.count > 0;
