@@ -488,7 +488,8 @@ static int run_job(struct job *job) {
     if (!choose_nccl(job, &err))
         return refuse(&err);
     if (!interrupt_open(&job->interrupt, &err) || !get_ready(job, &err)) {
-        if (job->interrupt.signal == 0)
+        /* Who waited may only have seen that a signal is there. */
+        if (!interrupt_came(&job->interrupt))
             return refuse(&err);
         log_note("interrupted before anything was measured");
         return 128 + job->interrupt.signal;
@@ -498,7 +499,7 @@ static int run_job(struct job *job) {
         return 0;
     }
     bool good = measure(job, &err);
-    bool interrupted = !good && err.kind == ERROR_INTERRUPTED;
+    bool interrupted = !good && err.kind == ERROR_INTERRUPTED && interrupt_came(&job->interrupt);
     if (!good && !interrupted && job->coordinator.counts.ok == 0)
         return refuse(&err);
     struct error comparing = {0};

@@ -102,19 +102,25 @@ hang_and_kill() {
     grep -q '"outcome":"hang"' "$run" || fail "the hang in $target is not in the run"
     grep '"case":"null"' "$run" | grep -q '"outcome":"ok"' || fail "what came after the hang in $target was lost"
     nothing_left 15 "$@"
-    NCCL_TEST_TRAVELS=1 SECRET_OF_THE_HOST=1 "$GPUVET" run --profile quick --allow-busy --no-baseline --rounds 3 \
-        --case 'fault@1/*how=hang}*' --in "$target" >out 2>err &
-    pid=$!
-    for _ in $(seq 300); do
-        run=$(last_run)
-        [ -n "$run" ] && ! grep -q '"type":"footer"' "$run" && grep -q '"type":"start"' "$run" && break
-        sleep 0.1
+    local signal status
+    for signal in KILL INT; do
+        SECRET_OF_THE_HOST=1 "$GPUVET" run --profile quick --allow-busy --no-baseline --rounds 3 \
+            --case 'fault@1/*how=hang}*' --in "$target" >out 2>err &
+        pid=$!
+        for _ in $(seq 300); do
+            run=$(find results/runs -name "*-$pid.jsonl")
+            [ -n "$run" ] && grep -q '"type":"start"' "$run" && break
+            sleep 0.1
+        done
+        sleep 0.5
+        ! worker_environs | xargs grep -lsz '^SECRET_OF_THE_HOST=' || fail "the coordinator's environment leaked into $target"
+        status=0
+        kill -"$signal" "$pid"
+        wait "$pid" 2>/dev/null || status=$?
+        [ "$status" = "$([ $signal = KILL ] && echo 137 || echo 130)" ] || fail "status $status after SIG$signal in $target"
+        nothing_left 30 "$@"
     done
-    sleep 0.5
-    ! worker_environs | xargs grep -lsz '^SECRET_OF_THE_HOST=' || fail "the coordinator's environment leaked into $target"
-    kill -9 "$pid"
-    wait "$pid" 2>/dev/null
-    nothing_left 30 "$@"
+    grep -q '"outcome":"interrupted"' "$run" || fail "an interrupt leaves no footer"
 }
 worker_environs() { for p in $(pgrep -f 'gpuvet-[A-Za-z0-9]{10} worker|gpuvet worker --parked'); do echo "/proc/$p/environ"; done; echo /dev/null; }
 
