@@ -17,8 +17,8 @@
 
 enum { PATHS_BYTES = 64 << 20, LOG_LIMIT = 4 << 20 };
 static const char shelf_name[] = "nccl-log";
-/* Two fresh processes, this one and the next item's, each of which starts CUDA. */
-static const double start_seconds = 0.5, start_seconds_gpu = 0.15;
+/* A fresh process starts CUDA. */
+static const double start_seconds = 0.4, start_seconds_gpu = 0.15;
 
 static const struct metric metrics[] = {{"channels", QUANTITY_COUNT, TIMING_HOST}, {0}};
 static const struct series_row series[] = {
@@ -32,8 +32,7 @@ static void add(const struct nccl_party *party, const struct nccl_group *group, 
     instance->env = js_new_object();
     js_set_string(instance->env, "NCCL_DEBUG", "INFO");
     js_set_string(instance->env, "NCCL_DEBUG_SUBSYS", "INIT,GRAPH,P2P,SHM,NET");
-    instance->seconds =
-        2 * (start_seconds + start_seconds_gpu * party->n) + nccl_join_estimate(group->n) + 0.1;
+    instance->seconds = start_seconds + start_seconds_gpu * group->n + nccl_join_estimate(group->n) + 0.1;
 }
 
 static void instances(const struct node *node, struct instance_list *out) {
@@ -156,7 +155,7 @@ const struct bench_case case_nccl_paths = {
     .name = "nccl.paths",
     .version = 1,
     .summary = "how NCCL connects the GPUs: transport and channels of each pair",
-    .block = BLOCK_COLLECTIVE,
+    .block = BLOCK_OWN,
     .needs = {.gpus = 1},
     .control = nccl_control,
     .metrics = metrics,

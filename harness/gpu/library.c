@@ -54,8 +54,8 @@ static void cuda_folders(struct strings *out) {
  * ones. */
 static void python_roots(struct strings *out) {
     static const char *const variables[] = {"VIRTUAL_ENV", "CONDA_PREFIX"};
-    static const char *const usual[] = {"/usr/local",   "/usr",        "/opt/venv",        "/opt/conda",
-                                        "/opt/*/.venv", "/opt/*/venv", "/root/miniconda3", "/venv"};
+    static const char *const usual[] = {"/usr/local",   "/usr",        "/opt/venv", "/opt/conda",
+                                        "/opt/*/.venv", "/opt/*/venv", "/venv"};
     struct strings path = {0};
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
         if (getenv(variables[i]) != NULL)
@@ -68,8 +68,9 @@ static void python_roots(struct strings *out) {
         free(python);
     }
     strings_free(&path);
-    if (getenv("HOME") != NULL)
-        strings_addf(out, "%s/.local", getenv("HOME"));
+    static const char *const at_home[] = {".local", "miniconda3", ".venv"};
+    for (size_t i = 0; i < sizeof at_home / sizeof *at_home && getenv("HOME") != NULL; i++)
+        strings_addf(out, "%s/%s", getenv("HOME"), at_home[i]);
     for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
         strings_add(out, usual[i]);
 }

@@ -15,7 +15,16 @@
 #include <stdint.h>
 
 /* Items of a round run block after block, quiet ones first; order is random within a block. */
-enum block { BLOCK_QUIET, BLOCK_LATENCY, BLOCK_COPY, BLOCK_P2P, BLOCK_COLLECTIVE, BLOCK_GEMM, BLOCK_COUNT };
+enum block {
+    BLOCK_QUIET,
+    BLOCK_LATENCY,
+    BLOCK_COPY,
+    BLOCK_P2P,
+    BLOCK_COLLECTIVE,
+    BLOCK_GEMM,
+    BLOCK_OWN, /* what has a process of its own (instance->env): last, so that no other one must start anew */
+    BLOCK_COUNT
+};
 
 enum timing {
     TIMING_GATED, /* n operations queued behind a gate, timed by events on the device */
