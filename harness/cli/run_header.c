@@ -3,6 +3,7 @@
 
 #include "base/build.h"
 #include "base/files.h"
+#include "cli/topo_view.h"
 #include "run/channel.h"
 
 #include <stdlib.h>
@@ -87,6 +88,7 @@ js *run_header(const struct run_header_parts *parts) {
     js_set(header, "environment", js_copy(first->node.environment));
     js_set(header, "environment_volatile", js_copy(first->node.moving));
     js_set(header, "gpus", first->all_gpus != NULL ? js_copy(first->all_gpus) : js_new_array());
+    js_set(header, "topology", topo_json(&first->node));
     js_set(header, "places", places(p));
     js_set(header, "series", series);
     return header;

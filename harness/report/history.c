@@ -44,6 +44,7 @@ js *report_summary(const struct run *run) {
         js_set_string(one, "unit", s->unit);
         js_set_bool(one, "primary", s->primary);
         js_set_bool(one, "higher", s->higher_is_better);
+        js_set_number(one, "delta", s->delta_rel);
         js_set_int(one, "n", (int64_t)s->n_values);
         set_figure(one, "median", stats_median(s->values, s->n_values));
         set_figure(one, "q1", stats_quantile(s->values, s->n_values, 0.25));
@@ -133,6 +134,7 @@ void history_make(const struct report *r, struct history *out) {
                                                        .unit = js_get_string(one, "unit", ""),
                                                        .label = series_label(key, gpus),
                                                        .primary = js_get_bool(one, "primary", false),
+                                                       .delta = js_get_number(one, "delta", 0),
                                                        .higher_is_better = js_get_bool(one, "higher", true)};
             }
             struct trend *t = &out->trends[at];
@@ -190,7 +192,7 @@ void plots_history(struct report *r) {
     if (p != NULL) {
         plot_number(p, "panels", (double)panels);
         plot_number(p, "most", (double)runs);
-        plot_number(p, "height", 56 + 112 * (double)panels);
+        plot_number(p, "height", 82 + 112 * (double)panels);
         free(p->caption);
         struct text t = {0};
         text_addf(

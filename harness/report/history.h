@@ -9,6 +9,7 @@ struct trend {
     const char *key, *unit; /* borrowed */
     char *label;            /* owned */
     bool primary, higher_is_better;
+    double delta; /* the smallest change that matters, relative */
     size_t n;
     size_t *runs;                /* of each value, from 0 */
     double *values, *low, *high; /* medians, and the middle half of each run's rounds */

@@ -85,7 +85,7 @@ static void add_numbers(const struct report *r, struct text *out) {
         out,
         "<section id=\"numbers\">\n<h2>Every number</h2>\n<p class=intro>Geometric means over rounds. The interval is the "
         "figure's own, 95 % over n rounds; * under three rounds: what the samples of the rounds say. A head sorts.</p>\n"
-        "<p class=filter hidden><input type=search placeholder=\"filter, for example h2d\" aria-label=\"filter\"></p>\n"
+        "<p class=filter hidden><label>Filter <input type=search></label></p>\n"
         "<div class=scroll><table class=sort id=all><thead><tr><th>series</th><th>class</th>");
     text_add(out, compared ? "<th class=n>before</th><th class=n>after</th>" : "<th class=n>figure</th>");
     text_add(
@@ -100,9 +100,10 @@ static void add_numbers(const struct report *r, struct text *out) {
 
 /* ---- history ---- */
 
-static void add_trend(const struct trend *t, struct text *out) {
+static void add_trend(const struct trend *t, size_t tested, struct text *out) {
     double change = t->slope * (double)(t->runs[t->n - 1] - t->runs[0]);
-    bool sure = t->p <= 0.01;
+    bool sure = t->p * (double)tested <= 0.01;
+    bool matters = fabs(change) >= t->delta;
     bool better = (t->slope > 0) == t->higher_is_better;
     text_add(out, "<tr><td>");
     escape_html(out, t->label);
@@ -116,13 +117,12 @@ static void add_trend(const struct trend *t, struct text *out) {
     text_add(out, "</td>");
     html_change_cell(out, 1 + change);
     html_cell(out, t->p, 2);
-    text_addf(out, "<td><span class=\"pill %s\">%s</span></td></tr>\n",
-              !sure    ? "plain"
-              : better ? "good"
-                       : "bad",
-              !sure    ? "no trend shown"
-              : better ? "getting better"
-                       : "getting worse");
+    const char *kind = !sure || !matters ? "plain" : better ? "good" : "bad";
+    const char *words = !sure      ? "no trend shown"
+                        : !matters ? "a trend below what matters"
+                        : better   ? "getting better"
+                                   : "getting worse";
+    text_addf(out, "<td><span class=\"pill %s\">%s</span></td></tr>\n", kind, words);
 }
 
 static void add_history_runs(const struct report *r, struct text *out) {
@@ -157,17 +157,21 @@ void html_history(const struct report *r, struct text *out) {
         return;
     }
     struct history h;
+    size_t tested = 0;
     history_make(r, &h);
+    for (size_t i = 0; i < h.n; i++)
+        tested += isfinite(h.trends[i].p) ? 1 : 0;
     html_figures(r, "history", out);
     text_add(
         out,
         "<p class=caption>Trend: Theil and Sen's slope from the first to the last run; p: Mann and Kendall's, of no "
-        "trend at all, each series by itself (of 100 series without any trend one has p under 0.01).</p>\n"
+        "trend at all, each series by itself; one counts from 0.01 over the number of series on, and from the smallest "
+        "change that matters.</p>\n"
         "<div class=\"scroll tall\"><table class=sort><thead><tr><th>series</th><th>class</th><th>course</th>"
         "<th class=n>runs</th><th class=n>first</th><th class=n>last</th><th>unit</th><th class=n>trend</th>"
         "<th class=n>p</th><th>verdict</th></tr></thead><tbody>\n");
     for (size_t i = 0; i < h.n && i < MOST_TRENDS; i++)
-        add_trend(&h.trends[i], out);
+        add_trend(&h.trends[i], tested, out);
     text_add(out, "</tbody></table></div>\n");
     add_history_runs(r, out);
     history_free(&h);

@@ -12,11 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_GPUS = 32, WIDTH = 460, LINE = 46 };
+enum { MOST_GPUS = 32, WIDTH = 460, LINE = 46, NODE_END = 82, ROOT_AT = 98, ROOT_END = 206, GPU_AT = 284 };
 
 struct place {
     const js *gpu; /* of the header's list */
     char uuid[64];
+    char root[32];                          /* the port where its path leaves the CPU; "": unknown */
+    size_t bridges;                         /* between that port and the GPU */
     int64_t node;                           /* -1: unknown */
     int64_t gen, width, gen_max, width_max; /* 0: unknown */
 };
@@ -44,6 +46,12 @@ static void find_place(const struct report *r, const js *gpu, struct place *out)
     snprintf(out->uuid, sizeof out->uuid, "%.63s", js_get_string(gpu, "uuid", ""));
     const js *topo = topo_gpu(js_get(header, "topology"), out->uuid);
     out->node = js_get_int(topo, "numa_node", environment_number(environment, bdf, "numa_node"));
+    const js *path = js_get(topo, "path");
+    if (js_length(path) > 1) {
+        snprintf(out->root, sizeof out->root, "%.31s",
+                 js_get_string(js_at(path, js_length(path) - 1), "bdf", ""));
+        out->bridges = js_length(path) - 2;
+    }
     out->gen_max = js_get_int(pcie, "gen_max", 0);
     out->width_max = js_get_int(pcie, "width_max", 0);
     out->width = js_get_int(pcie, "width", 0);
@@ -58,6 +66,9 @@ static int by_node(const void *a, const void *b) {
     const struct place *y = b;
     if (x->node != y->node)
         return x->node < y->node ? -1 : 1;
+    int root = strcmp(x->root, y->root);
+    if (root != 0)
+        return root;
     int64_t i = js_get_int(x->gpu, "index", 0);
     int64_t k = js_get_int(y->gpu, "index", 0);
     return (i > k) - (i < k);
@@ -72,39 +83,62 @@ static void svg_text(struct text *out, double x, double y, const char *class, co
     free(shown);
 }
 
-static void draw_gpu(struct text *out, const struct place *p, double y) {
+/* The link of one GPU from `from`, and the GPU. */
+static void draw_gpu(struct text *out, const struct place *p, double y, int from) {
     struct text words = {0};
     bool slow = (p->gen > 0 && p->gen < p->gen_max) || (p->width > 0 && p->width < p->width_max);
-    text_addf(out, "<path class=\"wire%s\" d=\"M112 %g H226\"/>", slow ? " slow" : "", y + 18);
+    double middle = (from + GPU_AT) / 2.0;
+    text_addf(out, "<path class=\"wire%s\" d=\"M%d %g H%d\"/>", slow ? " slow" : "", from, y + 18, GPU_AT);
     if (p->gen > 0 && p->width > 0)
         text_addf(&words, "gen %" PRId64 " x%" PRId64, p->gen, p->width);
     else
         text_add(&words, "link unknown");
-    svg_text(out, 169, y + 13, "mid", text_string(&words), 24);
+    svg_text(out, middle, y + 13, "mid", text_string(&words), 24);
     text_clear(&words);
     if (slow) {
         text_addf(&words, "of gen %" PRId64 " x%" PRId64, p->gen_max, p->width_max);
-        svg_text(out, 169, y + 31, "mid small", text_string(&words), 24);
+        svg_text(out, middle, y + 31, "mid small", text_string(&words), 24);
         text_clear(&words);
     }
-    text_addf(out, "<rect class=gpu x=\"226\" y=\"%g\" width=\"222\" height=\"36\" rx=\"6\"/>", y);
+    text_addf(out, "<rect class=gpu x=\"%d\" y=\"%g\" width=\"%d\" height=\"36\" rx=\"6\"/>", GPU_AT, y,
+              WIDTH - 12 - GPU_AT);
     text_addf(&words, "GPU %" PRId64 "  ", js_get_int(p->gpu, "index", 0));
     text_add(&words, js_get_string(p->gpu, "name", ""));
-    svg_text(out, 236, y + 15, "", text_string(&words), 34);
-    svg_text(out, 236, y + 29, "small", js_get_string(p->gpu, "bdf", ""), 34);
+    svg_text(out, GPU_AT + 8, y + 15, "", text_string(&words), 26);
+    svg_text(out, GPU_AT + 8, y + 29, "small", js_get_string(p->gpu, "bdf", ""), 26);
     text_free(&words);
+}
+
+/* GPUs behind one port of the CPU, and the port where it is known. */
+static void draw_root(struct text *out, const struct place *first, size_t n, double y) {
+    bool known = first->root[0] != '\0';
+    if (known) {
+        double height = (double)n * LINE - 10;
+        text_addf(out, "<path class=wire d=\"M%d %g H%d\"/>", NODE_END, y + 18, ROOT_AT);
+        text_addf(out, "<rect x=\"%d\" y=\"%g\" width=\"%d\" height=\"%g\" rx=\"6\"/>", ROOT_AT, y,
+                  ROOT_END - ROOT_AT, height);
+        svg_text(out, (ROOT_AT + ROOT_END) / 2.0, y + 15, "mid small",
+                 first->bridges == 0 ? "root port" : "root port, switch", 24);
+        svg_text(out, (ROOT_AT + ROOT_END) / 2.0, y + 29, "mid small", first->root, 24);
+    }
+    for (size_t i = 0; i < n; i++)
+        draw_gpu(out, &first[i], y + LINE * (double)i, known ? ROOT_END : NODE_END);
 }
 
 static void draw_node(struct text *out, const struct place *first, size_t n, double y) {
     double height = (double)n * LINE - 10;
-    text_addf(out, "<rect class=node x=\"12\" y=\"%g\" width=\"100\" height=\"%g\" rx=\"6\"/>", y, height);
+    text_addf(out, "<rect class=node x=\"12\" y=\"%g\" width=\"%d\" height=\"%g\" rx=\"6\"/>", y,
+              NODE_END - 12, height);
     char words[40];
-    snprintf(words, sizeof words, first->node >= 0 ? "NUMA node %" PRId64 : "NUMA node unknown", first->node);
-    if (first->node < 0)
-        snprintf(words, sizeof words, "node unknown");
-    svg_text(out, 62, y + height / 2 + 4, "mid", words, 24);
-    for (size_t i = 0; i < n; i++)
-        draw_gpu(out, &first[i], y + LINE * (double)i);
+    snprintf(words, sizeof words, first->node >= 0 ? "node %" PRId64 : "node unknown", first->node);
+    svg_text(out, (12 + NODE_END) / 2.0, y + height / 2 + 4, "mid", words, 24);
+    for (size_t i = 0; i < n;) {
+        size_t count = 1;
+        while (i + count < n && strcmp(first[i].root, first[i + count].root) == 0)
+            count++;
+        draw_root(out, &first[i], count, y + LINE * (double)i);
+        i += count;
+    }
 }
 
 /* ---- pairs ---- */
@@ -207,7 +241,7 @@ void html_topology(const struct report *r, struct text *out) {
     }
     text_addf(
         out,
-        "</svg></div><p class=caption>Links as they were under load where a case looked, else as they were at the "
+        "</svg></div><p class=caption>Left: NUMA nodes. Links as they were under load where a case looked, else as they were at the "
         "start. n = %zu GPUs.</p></figure></div>\n",
         n);
     add_pairs(r, places, n, out);

@@ -179,9 +179,7 @@ static void set_caption(struct plot *p, const struct row *row, const struct dept
         snprintf(note, sizeof note, "n = %zu to %zu rounds a point; bars: 95 %%", d->least, d->most);
     else
         snprintf(note, sizeof note, "n = %zu round%s a point%s", d->most, d->most == 1 ? "" : "s",
-                 d->over_rounds ? "; bars: 95 %"
-                 : d->ranges    ? "; bars: range"
-                                : "");
+                 d->over_rounds || d->ranges ? "; bars: 95 %" : "");
     plot_note(p, note);
 }
 

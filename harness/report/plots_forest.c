@@ -80,7 +80,11 @@ static void draw(struct report *r, const char *section, const char *name, const 
     plot_number(p, "rows", (double)shown);
     plot_number(p, "height", 96 + 42 * (double)shown);
     plot_number(p, "reach", reach_of(list, shown));
-    plot_number(p, "seen", seen);
+    text_add(&p->variables, "kinds = '");
+    for (int kind = 0; kind <= KIND_NOT_JUDGED; kind++)
+        if ((seen & 1 << kind) != 0)
+            text_addf(&p->variables, "%d ", kind);
+    text_add(&p->variables, "'\n");
     struct text caption = {0};
     text_addf(&caption, "%s Bars: 95 %% intervals; grey: what does not matter (δ). %zu%s series", what, shown,
               shown < n ? " (the largest changes)" : "");

@@ -21,7 +21,7 @@ set tmargin 2
 set style fill solid 1.0 noborder
 plot data using (0):($1+0.22):(-$6 < -reach ? -reach : -$6):($6 > reach ? reach : $6):($1+0.08):($1+0.36) with boxxyerror linecolor rgb band_rgb notitle, \
      data using (0):($1+0.04):(0):(0.36) with vectors nohead linecolor rgb ink linewidth 0.8 notitle, \
-     for [k=0:4] data using ($7 == k ? $4 : NaN):($1+0.22):3:5 with xerrorbars linecolor rgb kind_colour[k+1] pointtype kind_mark[k+1] pointsize 0.8 linewidth 1.6 notitle, \
-     for [k=0:4] NaN with points linecolor rgb kind_colour[k+1] pointtype kind_mark[k+1] pointsize 0.8 title (seen & (2**k) ? kind_name[k+1] : ""), \
+     for [k in kinds] data using ($7 == k ? $4 : NaN):($1+0.22):3:5 with xerrorbars linecolor rgb kind_colour[k+1] pointtype kind_mark[k+1] pointsize 0.8 linewidth 1.6 notitle, \
+     for [k in kinds] NaN with points linecolor rgb kind_colour[k+1] pointtype kind_mark[k+1] pointsize 0.8 title kind_name[k+1], \
      data using (-reach):($1-0.2):2 with labels left textcolor rgb ink font small notitle, \
      data using (reach):($1-0.2):8 with labels right textcolor rgb ink font small notitle

@@ -14,6 +14,7 @@ set xrange [0.5:most+0.5]
 set format x ""
 set format y "%g"
 do for [panel=0:3] {
+    set yrange [*:*] # stats keeps to it
     low = 1e300
     high = -1e300
     do for [i=0:curves-1] {

@@ -14,7 +14,7 @@ set format y "%g"
 set xlabel xname
 set ylabel yname
 lines = int((curves + (limit > 0) + 1) / 2)
-set key at screen 0.02,screen (16.0*lines+20)/height left top reverse Left maxcols 2 width 0 font small
+set key at screen 0.02,screen (16.0*lines+20)/height left top reverse Left vertical maxrows lines maxcols 2 width 1 font small
 set bmargin at screen (16.0*lines+62)/height
 set style increment user
 plot for [i=0:curves-1] data index i using 1:2:3:4 with yerrorlines linecolor rgb colour[nth("colour",i)] pointtype (nth("before",i) ? open_mark[nth("colour",i)] : mark[nth("colour",i)]) pointsize 0.55 dashtype dash(i) title nth("title",i), \

@@ -93,7 +93,9 @@ for i in items:
 seen = set()
 series = [s for s in series if not (s["key"] in seen or seen.add(s["key"]))]
 started = f"2026-{1 + (o['day'] - 1) // 28 % 12:02d}-{1 + (o['day'] - 1) % 28:02d}T12:{o['seed'] // 60 % 60:02d}:{o['seed'] % 60:02d}Z"
-topology = {"schema": "gpuvet.topo/1", "gpus": [{"index": i, "uuid": u, "numa_node": place[i]} for i, u in enumerate(uuids)],
+topology = {"schema": "gpuvet.topo/1", "gpus": [{"index": i, "uuid": u, "numa_node": place[i],
+                     "path": [{"bdf": f"0000:{i + 1:02x}:00.0"}, {"bdf": f"0000:{place[i] + 9:02x}:01.0"},
+                              {"bdf": bad or f"0000:{place[i]:02x}:01.1"}]} for i, u in enumerate(uuids)],
             "pairs": [{"from": a, "to": b, "class": bad or ("PIX" if place[i] == place[k] else "SYS"), "p2p": "OK"}
                       for i, a in enumerate(uuids) for k, b in enumerate(uuids) if i != k]}
 header = {
