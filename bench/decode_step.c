@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LAYERS = 4, STEPS = 200, WARM_STEPS = 10 };
+enum { LAYERS = 4, STEPS = 150, WARM_STEPS = 10 };
 /* 12 KiB and 96 KiB an all_reduce. */
 static const struct { int m, hidden; } models[] = {{1, 6144}, {16, 3072}};
 static const char shelf_name[] = "cublaslt";

@@ -3,15 +3,17 @@
 #include "base/mem.h"
 #include "bench/launch_common.h"
 #include "bench/nccl_common.h"
+#include "bench/p2p_common.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { CALLS = 500, LOOP = 20, MIN_LOOP = 4, SAMPLES = 7, FEW_SAMPLES = 3, JUDGED_PER_GROUP = 8 };
+enum { CALLS = 300, LOOP = 20, MIN_LOOP = 4, SAMPLES = 7, FEW_SAMPLES = 3, JUDGED_PER_GROUP = 8 };
 static const size_t small[] = {32 << 10, 256 << 10}, large[] = {1 << 20, 64 << 20};
 static const double sample_seconds = 0.01;  /* as long as a sample of 20 operations may get */
-static const double set_up_seconds = 0.012; /* threads, filling, checking */
+static const double set_up_seconds = 0.008; /* threads, filling, checking */
 static const double assumed_gbps = 20;      /* busbw, where no limit is known */
 static const double usual_share = 0.65;     /* of the links' rate that a collective reaches */
 
@@ -154,6 +156,26 @@ static void add_shown(const struct maker *m) {
         }
 }
 
+/* One pair of each kind of path, but the first two GPUs, which are a group: what a path costs shows best in
+ * two. */
+static void add_pairs(struct maker *m) {
+    struct p2p_party party;
+    struct p2p_path *paths = NULL;
+    p2p_gather(m->party.node, &party);
+    int n = p2p_paths(&party, &paths);
+    for (int i = 0; i < n; i++) {
+        struct nccl_group pair = {.gpus = {paths[i].from, paths[i].to}, .n = 2};
+        if (!paths[i].stands_for_others || (paths[i].from == 0 && paths[i].to == 1))
+            continue;
+        m->group = &pair;
+        m->judged = 2;
+        m->link_raw = nccl_link_raw(&m->party, m->group);
+        add(m, NCCL_CALL, small[0], NCCL_FLOAT, false, LEVEL_THOROUGH);
+        add(m, NCCL_BUSBW, large[1], NCCL_FLOAT, false, LEVEL_THOROUGH);
+    }
+    free(paths);
+}
+
 static void add_hidden(const struct maker *m, size_t bytes, bool in_place) {
     struct instance *instance = add(m, NCCL_TIME, bytes, NCCL_FLOAT, in_place, LEVEL_HIDDEN);
     if (instance != NULL)
@@ -204,4 +226,6 @@ void nccl_instances(const struct node *node, enum nccl_op op, struct instance_li
         add_hidden(&m, large[0], false);
         add_hidden(&m, large[0], true);
     }
+    if (op == NCCL_ALL_REDUCE)
+        add_pairs(&m);
 }

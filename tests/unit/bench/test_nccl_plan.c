@@ -113,12 +113,19 @@ static void ranks_and_cores(void **state) {
         struct strings uuids = {0};
         where_gpus(one->where, &uuids);
         const js *order = js_get(one->attributes, "order"), *cpus = js_get(one->attributes, "cpus");
+        const js *bdfs = js_get(one->attributes, "bdfs");
         assert_int_equal(js_length(order), uuids.count);
         assert_int_equal(js_length(cpus), uuids.count);
+        size_t last = 0;
         for (size_t r = 0; r < uuids.count; r++) {
             const char *uuid = uuids.items[js_int(js_at(order, r), -1)];
-            assert_string_equal(uuid, node.gpus.items[r].uuid);
-            int near = topology_device_node(node.topology, node.gpus.items[r].bdf);
+            size_t at = 0;
+            while (at < node.gpus.count && strcmp(node.gpus.items[at].uuid, uuid) != 0)
+                at++;
+            assert_true(at < node.gpus.count && (r == 0 || at > last));
+            last = at;
+            assert_string_equal(js_string(js_at(bdfs, r), ""), node.gpus.items[at].bdf);
+            int near = topology_device_node(node.topology, node.gpus.items[at].bdf);
             assert_int_equal(topology_cpu_node(node.topology, (int)js_int(js_at(cpus, r), -1)), near);
             for (size_t k = 0; k < r; k++)
                 assert_int_not_equal(js_int(js_at(cpus, r), -1), js_int(js_at(cpus, k), -2));
