@@ -161,9 +161,7 @@ static bool chase_memory(struct case_context *context, struct chase_state *s, vo
     if (!host_buffer_make(bytes, os_node, &s->paged, err) || !gpu_register(s->paged.data, bytes, err))
         return RELAY(err);
     s->registered = true;
-    js_set_int(context->extra, "host_node", s->paged.found_node);
-    if (s->paged.on_node < 1)
-        js_append_string(context->flags, "memory-not-local");
+    host_tell_memory(context, &s->paged, false);
     *out = s->paged.data;
     return true;
 }

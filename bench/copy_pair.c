@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bench/copy_pair.h"
 
+#include "bench/host_common.h"
 #include "bench/host_data.h"
 #include "bench/pinned.h"
 #include "kernels/copy.h"
@@ -35,24 +36,6 @@ static bool use(const struct copy_pair *pair, struct error *err) {
 
 /* ---- making ---- */
 
-/* In detail: where the memory is, of every pair in turn where there are several. */
-static void tell_node(const struct copy_pair *p, const struct host_buffer *buffer,
-                      struct case_context *context) {
-    static const char flag[] = "memory-not-local";
-    if (p->name_gpu) {
-        if (js_get(context->extra, "host_nodes") == NULL)
-            js_set(context->extra, "host_nodes", js_new_array());
-        js_append(js_get(context->extra, "host_nodes"), js_new_int(buffer->found_node));
-    } else {
-        js_set_int(context->extra, "host_node", buffer->found_node);
-    }
-    for (size_t i = 0; i < js_length(context->flags); i++)
-        if (strcmp(js_string(js_at(context->flags, i), ""), flag) == 0)
-            return;
-    if (buffer->on_node < 1)
-        js_append_string(context->flags, flag);
-}
-
 static bool make_host(struct copy_pair *p, struct case_context *context, struct error *err) {
     switch (p->memory) {
     case COPY_HOSTALLOC:
@@ -65,7 +48,7 @@ static bool make_host(struct copy_pair *p, struct case_context *context, struct 
             !host_buffer_make(p->window, p->os_node, &p->pageable, err))
             return RELAY(err);
         p->host = p->pageable.data;
-        tell_node(p, &p->pageable, context);
+        host_tell_memory(context, &p->pageable, p->name_gpu);
         return true;
     case COPY_PINNED:
         break;
@@ -73,7 +56,7 @@ static bool make_host(struct copy_pair *p, struct case_context *context, struct 
     if (!pinned_take(context->shelf, p->window, p->os_node, &p->pinned, err))
         return RELAY(err);
     p->host = p->pinned->data;
-    tell_node(p, p->pinned, context);
+    host_tell_memory(context, p->pinned, p->name_gpu);
     return true;
 }
 

@@ -86,6 +86,22 @@ int host_cpus(const struct case_context *context, int *out, int capacity) {
     return n;
 }
 
+void host_tell_memory(struct case_context *context, const struct host_buffer *buffer, bool one_of_several) {
+    static const char flag[] = "memory-not-on-node";
+    if (one_of_several) {
+        if (js_get(context->extra, "host_nodes") == NULL)
+            js_set(context->extra, "host_nodes", js_new_array());
+        js_append(js_get(context->extra, "host_nodes"), js_new_int(buffer->found_node));
+    } else {
+        js_set_int(context->extra, "host_node", buffer->found_node);
+    }
+    for (size_t i = 0; i < js_length(context->flags); i++)
+        if (strcmp(js_string(js_at(context->flags, i), ""), flag) == 0)
+            return;
+    if (buffer->on_node < 1)
+        js_append_string(context->flags, flag);
+}
+
 void host_skip(struct instance *instance, const char *format, ...) {
     if (instance->skip != NULL)
         return;

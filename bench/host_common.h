@@ -5,6 +5,7 @@
 #define GPUVET_BENCH_HOST_COMMON_H
 
 #include "run/case.h"
+#include "system/pin.h"
 
 /* Attributes "guest" (steal and virtual timers are in the figures) and "clocksource" (other than tsc):
  * judging turns them into flags. */
@@ -26,6 +27,10 @@ int host_irq_cpu(const struct node *node, int cpu_node, char bdf[16]);
 void host_set_cpus(struct instance *instance, const int *cpus, int n);
 /* Returns how many of `capacity`. */
 int host_cpus(const struct case_context *context, int *out, int capacity);
+
+/* Where the pages of a buffer are: detail "host_node", or one more entry of "host_nodes" where an item has
+ * several buffers. The flag memory-not-on-node, once, where they are not where they were asked for. */
+void host_tell_memory(struct case_context *context, const struct host_buffer *buffer, bool one_of_several);
 
 /* Gives an instance its reason for a skip, if it has none yet. */
 void host_skip(struct instance *instance, const char *format, ...) __attribute__((format(printf, 2, 3)));

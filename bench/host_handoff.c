@@ -89,8 +89,7 @@ static bool sample(struct case_context *context, struct samples *out, struct err
         return FAIL(err, ERROR_DATA, "no two cores to measure between");
     if (!host_buffer_make(LINE_BYTES, (int)js_get_int(context->attributes, "os_node", -1), &page, err))
         return RELAY(err);
-    if (page.on_node < 1)
-        js_append_string(context->flags, "memory-not-local");
+    host_tell_memory(context, &page, false);
     struct ball ball = {.line = page.data, .batches = context->wanted_samples + WARM_BATCHES, .out = out};
     atomic_store(ball.line, 0);
     bool good = host_team_run(cpus, 2, play, &ball, err);

@@ -150,10 +150,8 @@ static bool prepare(struct case_context *context, struct error *err) {
     if (!host_buffer_make(bytes, os_node, &s->buffer, err))
         return RELAY(err);
     double huge = huge_share(&s->buffer);
-    js_set_int(context->extra, "found_node", s->buffer.found_node);
+    host_tell_memory(context, &s->buffer, false);
     js_set_number(context->extra, "huge_pages", huge);
-    if (s->buffer.on_node < 1)
-        js_append_string(context->flags, "memory-not-on-node");
     if (huge < enough_huge)
         js_append_string(context->flags, "small-pages");
     return true;

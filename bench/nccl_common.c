@@ -256,7 +256,7 @@ static bool damage(struct case_context *context, const struct state *s, struct e
     if (strcmp(case_text(context, "corrupt"), "word") != 0)
         return true;
     uint64_t offset = blocks > 0 ? context->seed % blocks * CORRUPT_WORD_BYTES : 0;
-    js_set_int(context->extra, "corrupted_offset", (int64_t)offset);
+    js_set_int(context->extra, "corrupted_at", (int64_t)offset);
     return (gpu_use(&rank->device, err) &&
             gpu_check(corrupt_word_device(receive_at(s, rank, 0), offset, rank->stream),
                       "cannot damage the data", err) &&

@@ -45,7 +45,7 @@ for r in records:
             if states != "not visible":  # nothing but polling was entered, or the bound did not hold
                 assert sum(s["usage"] for n, s in states.items() if n != "POLL") <= len(r["samples"]) // 10, states
     if r["case"] == "host.memory":
-        assert d["found_node"] in (-1, r["attributes"]["os_node"]), r
+        assert d["host_node"] in (-1, r["attributes"]["os_node"]), r
         assert d["huge_pages"] is None or 0 <= d["huge_pages"] <= 1
 assert {"host.wake", "host.memory"} <= seen or any(r["outcome"] == "skip" for r in records)
 assert cpus < 2 or "host.handoff" in seen

@@ -303,7 +303,7 @@ static void damage_is_found(void **state) {
             assert_true(run(&b, (enum nccl_op)op));
             assert_int_equal(b.found.bad, 8); /* 16 bytes */
             assert_int_equal((int64_t)b.found.first_bad_offset,
-                             js_get_int(b.context.extra, "corrupted_offset", -1));
+                             js_get_int(b.context.extra, "corrupted_at", -1));
             assert_non_null(strstr(b.found.what, "rank"));
             end(&b);
         }
