@@ -111,8 +111,11 @@ static bool can_abort(const struct nccl_set *set) {
     return true;
 }
 
-/* Meanwhile the supervisor can read what each rank is at. */
+/* Meanwhile the supervisor can read what each rank is at. After a failure the others are given a moment to
+ * notice it by themselves: a communicator must not go while somebody still asks it something. */
 static void wait_for_all(struct case_context *context, struct team *team) {
+    enum { PATIENCE = 4 };
+    int since_failure = 0;
     bool aborted = false;
     pthread_mutex_lock(&team->lock);
     while (team->running > 0) {
@@ -121,11 +124,11 @@ static void wait_for_all(struct case_context *context, struct team *team) {
         until.tv_nsec += tell_every_ns;
         until.tv_sec += until.tv_nsec / NS_PER_S;
         until.tv_nsec %= NS_PER_S;
-        pthread_cond_timedwait(&team->changed, &team->lock, &until);
-        bool abort_now = team->set->failed && !aborted && team->running > 0;
+        bool woken = pthread_cond_timedwait(&team->changed, &team->lock, &until) == 0;
+        since_failure += team->set->failed && !woken ? 1 : 0;
+        bool abort_now = since_failure >= PATIENCE && !aborted && team->running > 0 && can_abort(team->set);
         pthread_mutex_unlock(&team->lock);
         tell_stage(context, team);
-        abort_now = abort_now && can_abort(team->set);
         if (abort_now)
             abort_all(team->set);
         aborted = aborted || abort_now;
