@@ -291,13 +291,13 @@ static bool get_ready(struct job *job, const struct strings *arguments, struct e
     return load_before(job, err);
 }
 
-static bool write_report(struct report_input *input, struct error *err) {
+static bool write_report(struct report_input *input, int *status, struct error *err) {
     struct strings notes = {0};
     struct place_costs costs;
     place_costs_make(&input->after[input->n_after - 1], &costs);
     js *places = place_costs_json(&costs);
     input->places = places;
-    bool good = report_write(input, &notes, err);
+    bool good = report_write(input, status, &notes, err);
     place_costs_free(&costs);
     js_free(places);
     for (size_t i = 0; i < notes.count; i++)
@@ -306,7 +306,7 @@ static bool write_report(struct report_input *input, struct error *err) {
     return good;
 }
 
-static bool make(struct job *job, struct error *err) {
+static bool make(struct job *job, int *status, struct error *err) {
     const struct compare_options o = {.force = job->v->force};
     if (job->n_before > 0)
         job->compared =
@@ -324,7 +324,7 @@ static bool make(struct job *job, struct error *err) {
                                  .history = job->history,
                                  .folder = job->v->output,
                                  .strict = job->v->strict};
-    bool good = write_report(&input, err);
+    bool good = write_report(&input, status, err);
     js_free(json);
     return good;
 }
@@ -350,7 +350,8 @@ bool report_after_run(const char *folder, const char *path, const struct run *be
                                  .no_comparison = "there was no baseline to compare with",
                                  .history = history,
                                  .folder = folder};
-    bool good = write_report(&input, err);
+    int ignored = 0; /* the run has its own */
+    bool good = write_report(&input, &ignored, err);
     js_free(json);
     js_free(history);
     text_free(&name);
@@ -362,10 +363,10 @@ static int run(void *values, const struct strings *arguments) {
     struct error err = {0};
     struct job job = {.v = values};
     int status = EXIT_REFUSED;
-    if (get_ready(&job, arguments, &err) && make(&job, &err)) {
+    if (get_ready(&job, arguments, &err) && make(&job, &status, &err)) {
         printf("%s/index.html\n", job.v->output);
-        status = job.compared ? comparison_exit_status(&job.comparison, job.v->strict) : 0;
     } else {
+        status = EXIT_REFUSED;
         log_error(&err);
     }
     if (job.compared)
@@ -389,7 +390,8 @@ const struct command command_report = {
         "  gpuvet report --before b1.jsonl b2.jsonl b3.jsonl --after a1.jsonl a2.jsonl -o out/\n"
         "\n"
         "DIR gets index.html (needs nothing else), summary.md, results.csv, rounds.csv, junit.xml,\n"
-        "metrics.prom, and plots/ with every plot's data, script, SVG and PNG. Exit status as compare's.\n",
+        "metrics.prom, and plots/ with every plot's data, script, SVG and PNG. Exit status as compare's; with\n"
+        "nothing to compare, 1 where anything in the run failed.\n",
     .options = options,
     .max_arguments = MOST_RUNS,
     .values_size = sizeof(struct report_values),

@@ -121,7 +121,7 @@ static void read_drawing(struct plot *p, const char *folder) {
 }
 
 /* True when it is done, one way or another. */
-static bool look_after(struct drawing *d, const char *folder) {
+static bool look_after(struct drawing *d, const char *folder, bool *hung) {
     int status = 0;
     pid_t got = waitpid(d->pid, &status, WNOHANG);
     if (got == 0 && clock_raw() < d->deadline)
@@ -129,6 +129,7 @@ static bool look_after(struct drawing *d, const char *folder) {
     if (got == 0) {
         kill(d->pid, SIGKILL);
         waitpid(d->pid, &status, 0);
+        *hung = true;
         snprintf(d->plot->why, sizeof d->plot->why, "gnuplot did not end within %d s",
                  (int)(time_limit / NS_PER_S));
     } else if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
@@ -144,8 +145,9 @@ static void draw_all(struct report *r, const char *folder) {
     struct drawing running[AT_ONCE];
     size_t n = 0;
     size_t next = 0;
-    while ((next < r->n_plots && !r->gnuplot_absent) || n > 0) {
-        while (n < AT_ONCE && next < r->n_plots && !r->gnuplot_absent) {
+    bool hung = false; /* what hangs once hangs again: the rest is not tried */
+    while ((next < r->n_plots && !r->gnuplot_absent && !hung) || n > 0) {
+        while (n < AT_ONCE && next < r->n_plots && !r->gnuplot_absent && !hung) {
             running[n] = (struct drawing){.plot = &r->plots[next++]};
             int code = start(&running[n], folder);
             n += code == 0 ? 1 : 0;
@@ -155,12 +157,14 @@ static void draw_all(struct report *r, const char *folder) {
                          "gnuplot could not be started: %.100s", strerror(code));
         }
         for (size_t i = 0; i < n;)
-            if (look_after(&running[i], folder))
+            if (look_after(&running[i], folder, &hung))
                 running[i] = running[--n];
             else
                 i++;
         nanosleep(&(struct timespec){.tv_nsec = 2 * NS_PER_MS}, NULL);
     }
+    for (; hung && next < r->n_plots; next++)
+        snprintf(r->plots[next].why, sizeof r->plots[next].why, "not tried, since gnuplot hung before");
 }
 
 /* Files of one kind go to the report's folder; the temporary ones are removed. */

@@ -230,7 +230,7 @@ static void draw(struct report *r, const char *section, const char *script, cons
     plot_number(p, "highest", depth.highest);
     plot_number(p, "least", least);
     plot_number(p, "most", most);
-    plot_number(p, "height", 280 + 16 * (double)((number + 2) / 2));
+    plot_number(p, "height", 286 + 16 * (double)((number + 2) / 2));
     set_caption(p, first, &depth, both);
     text_free(&title);
 }

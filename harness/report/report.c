@@ -46,7 +46,7 @@ static void make_plots(struct report *r) {
     plots_history(r);
 }
 
-bool report_write(const struct report_input *input, struct strings *notes, struct error *err) {
+bool report_write(const struct report_input *input, int *status, struct strings *notes, struct error *err) {
     struct report r = {.in = input, .notes = notes};
     bool good = report_make_rows(&r, err) && folder_make(input->folder, err) && write_tables(&r, err);
     if (good) {
@@ -59,6 +59,7 @@ bool report_write(const struct report_input *input, struct strings *notes, struc
         good = write_file(&r, "index.html", &page, err);
         text_free(&page);
     }
+    *status = good ? report_status(&r) : 0;
     report_free(&r);
     return good;
 }

@@ -25,8 +25,9 @@ struct report_input {
 };
 
 /* Writes index.html, summary.md, results.csv, rounds.csv, junit.xml, metrics.prom and plots/. `notes` gets
- * what the user should know (no gnuplot, say). */
-bool report_write(const struct report_input *input, struct strings *notes, struct error *err);
+ * what the user should know (no gnuplot, say), `status` the exit status: compare's, or without a comparison 1
+ * where anything failed. */
+bool report_write(const struct report_input *input, int *status, struct strings *notes, struct error *err);
 
 /* What the history keeps of a run, gpuvet.summary/1 (docs/report.md). Owned. */
 js *report_summary(const struct run *run);

@@ -15,7 +15,7 @@ set xlabel xname
 set ylabel yname
 lines = int((curves + (limit > 0) + 1) / 2)
 set key at screen 0.02,screen (16.0*lines+20)/height left top reverse Left vertical maxrows lines maxcols 2 width 1 font small
-set bmargin at screen (16.0*lines+62)/height
+set bmargin at screen (16.0*lines+68)/height
 set style increment user
 plot for [i=0:curves-1] data index i using 1:2:3:4 with yerrorlines linecolor rgb colour[nth("colour",i)] pointtype (nth("before",i) ? open_mark[nth("colour",i)] : mark[nth("colour",i)]) pointsize 0.55 dashtype dash(i) title nth("title",i), \
      (limit > 0 ? limit : NaN) with lines linecolor rgb ink dashtype 4 linewidth 1 title (limit > 0 ? limitname : "")

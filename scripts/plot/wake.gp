@@ -14,5 +14,5 @@ set xrange [least/1.6:most*1.6]
 if (logy) set yrange [lowest/1.3:highest*1.3]; else set yrange [0:highest*1.06]
 lines = int((curves + 1) / 2)
 set key at screen 0.02,screen (16.0*lines+20)/height left top reverse Left vertical maxrows lines maxcols 2 width 1 font small
-set bmargin at screen (16.0*lines+62)/height
+set bmargin at screen (16.0*lines+68)/height
 plot for [i=0:curves-1] data index i using 1:2:3:4 with yerrorlines linecolor rgb colour[nth("colour",i)] pointtype (nth("before",i) ? open_mark[nth("colour",i)] : mark[nth("colour",i)]) pointsize 0.6 dashtype dash(i) title nth("title",i)
