@@ -172,6 +172,7 @@ static void add_pairs(struct maker *m) {
         m->link_raw = nccl_link_raw(&m->party, m->group);
         add(m, NCCL_CALL, small[0], NCCL_FLOAT, false, LEVEL_THOROUGH);
         add(m, NCCL_BUSBW, large[1], NCCL_FLOAT, false, LEVEL_THOROUGH);
+        m->group = NULL;
     }
     free(paths);
 }
@@ -196,6 +197,7 @@ static void add_alone(struct maker *m) {
             js_set_string(instance->params, "corrupt", "none");
     }
     add_hidden(m, large[0], false);
+    m->group = NULL;
 }
 
 static void skip_all(const struct node *node, const struct nccl_party *party, struct instance_list *out) {

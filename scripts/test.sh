@@ -83,7 +83,7 @@ check_tidy() {
     have_llvm clang-tidy || return 77
     sources '*.c' -- harness bench kernels |
         xargs -P "$jobs" -n 4 clang-tidy --quiet -p build-host-only --warnings-as-errors='*' 2>&1 |
-        grep -v 'warnings generated\.$'
+        grep -vE 'warnings? generated\.$'
     return "${PIPESTATUS[1]}"
 }
 

@@ -148,7 +148,7 @@ static void make_placements(const struct run *run, struct place_cost *c, struct 
         char *pinned = strcmp(target_of(s->key), there) == 0 ? pinned_key(s->key) : NULL;
         const struct series *twin = pinned != NULL ? run_find(run, pinned) : NULL;
         size_t row = twin != NULL ? find_row(c, pinned) : c->n_rows;
-        if (row < c->n_rows && s->n_values > 0)
+        if (twin != NULL && row < c->n_rows && s->n_values > 0)
             add_pair(p, twin, s, row, true);
         free(pinned);
     }

@@ -126,7 +126,7 @@ void history_make(const struct report *r, struct history *out) {
             int64_t at = js_get_int(index, key, -1);
             if (key[0] == '\0' || !isfinite(median) || !(median > 0))
                 continue;
-            if (at < 0) {
+            if (at < 0 || (size_t)at >= out->n) {
                 at = (int64_t)out->n;
                 js_set_int(index, key, at);
                 out->trends = mem_grow(out->trends, out->n, &capacity, sizeof *out->trends);

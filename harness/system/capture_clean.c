@@ -150,9 +150,9 @@ static void unit_line(char *line, struct text *out) {
 
 /* Who is in a group is not asked. */
 static void group_line(char *line, struct text *out) {
-    char *colon = line;
-    for (int i = 0; i < 3 && colon != NULL; i++)
-        colon = strchr(i == 0 ? colon : colon + 1, ':');
+    char *colon = strchr(line, ':');
+    for (int i = 1; i < 3 && colon != NULL; i++)
+        colon = strchr(colon + 1, ':');
     text_addf(out, "%.*s", colon == NULL ? (int)strlen(line) : (int)(colon + 1 - line), line);
 }
 

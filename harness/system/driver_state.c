@@ -287,7 +287,7 @@ static int read_secure_boot(const struct source *source) {
     if (look_bytes(source, "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c", 16,
                    &text) &&
         text.length == 5 && (text.data[4] == 0 || text.data[4] == 1))
-        out = text.data[4];
+        out = text.data[4] == 1;
     text_free(&text);
     return out;
 }
