@@ -52,6 +52,18 @@ def groups():
     return out
 
 
+def group_names(pids):
+    """The highest groups that these processes are in."""
+    out = set()
+    for pid in pids:
+        try:
+            with open(f"/proc/{pid}/cgroup") as f:
+                out |= {line.rstrip("\n").split(":", 2)[2].split("/")[1] for line in f}
+        except (OSError, IndexError):
+            continue
+    return out - {""}
+
+
 def remove(top):
     for folder, _, _ in os.walk(top, topdown=False):
         try:
@@ -67,15 +79,17 @@ def main():
         select.select([os.pidfd_open(test)], [], [])
     except OSError:
         pass  # it is gone already
+    names = set(LEFT_BY_ENGINES)
     end = time.monotonic() + 20
     while (ours := left()) and time.monotonic() < end:
+        names |= group_names(ours)
         for pid in ours:
             try:
                 os.kill(pid, signal.SIGKILL)
             except OSError:
                 pass
         time.sleep(0.05)
-    names = {name for name in LEFT_BY_ENGINES if name not in had}
+    names -= had
     for _ in range(50):
         mine = [g for g in groups() if os.path.basename(g) in names or f"gpuvet-test-{test}" in os.path.basename(g)]
         if not mine:
