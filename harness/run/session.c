@@ -160,7 +160,9 @@ static bool start_one_way(struct session *s, const struct target *target, int wa
         strings_add(&options, "--facts");
     bool good = target_bring(target, way, &options, &start, err);
     strings_free(&options);
-    *final = !good && err->kind == ERROR_INTERRUPTED;
+    /* ssh's own status for a connection that does not come about: another folder would not help. */
+    bool unreachable = target->kind == TARGET_SSH && err->native == 255;
+    *final = !good && (err->kind == ERROR_INTERRUPTED || unreachable);
     if (!good)
         return RELAY(err);
     bool host = target->kind == TARGET_HOST || target->kind == TARGET_LIKE;

@@ -408,9 +408,17 @@ static void unlink_own_file(void) {
     if (n <= 0)
         return;
     path[n] = '\0';
-    const char *name = strrchr(path, '/');
-    if (name != NULL && text_starts(name + 1, TARGET_FILE_PREFIX))
-        unlink(path);
+    char *name = strrchr(path, '/');
+    if (name == NULL)
+        return;
+    *name = '\0';
+    const char *folder = strrchr(path, '/');
+    bool ours = folder != NULL && text_starts(folder + 1, TARGET_FOLDER_PREFIX);
+    *name = '/';
+    if (ours && unlink(path) == 0) {
+        *name = '\0';
+        rmdir(path);
+    }
 }
 
 int worker_main(const struct worker_options *options) {

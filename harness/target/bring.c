@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bringing this very program into a place: a private file (made by mktemp: O_EXCL, 0600), filled by dd from
- * our own executable, made executable, started, and removed by the program itself as its first act. Where no
- * folder lets programs run, or there is no dd, a local container is entered by its first process's namespaces
- * instead, which needs no file at all. */
+/* Bringing this very program into a place: a private folder (mkdir: new, mode 0700, under a name of ours),
+ * filled by dd from our own executable, made executable, started, and removed by the program itself as its
+ * first act. The removal is on the list of what a sudden end leaves before anything is made. Where no folder
+ * lets programs run, or there is no dd, a local container is entered by its first process's namespaces
+ * instead, which needs no file at all.
+ */
 #include "base/clock.h"
 #include "base/mem.h"
 #include "target/parts.h"
@@ -63,43 +65,33 @@ static bool run_there(const struct target *t, const char *const *words, int inpu
     return good;
 }
 
-/* What a place answers is not trusted: the name must be one that mktemp makes of our pattern. */
-static bool take_name(const struct helper_result *r, const char *pattern, struct target_start *out,
-                      struct error *err) {
-    char *made = mem_copy_string(text_string(&r->output));
-    char *name = text_trim(made);
-    size_t fixed = strcspn(pattern, "X");
-    bool sound = strlen(name) == strlen(pattern) && strncmp(name, pattern, fixed) == 0;
-    for (const char *c = sound ? name + fixed : ""; *c != '\0'; c++)
-        sound = sound && (strchr("0123456789", *c) != NULL || (*c >= 'a' && *c <= 'z') ||
-                          (*c >= 'A' && *c <= 'Z') || *c == '_');
-    if (sound)
-        out->file = mem_copy_string(name);
-    free(made);
-    return sound || FAIL(err, ERROR_DATA, "mktemp there did not answer with a name");
-}
-
 static bool make_file(const struct target *t, const char *folder, struct target_start *out,
                       struct error *err) {
-    char *pattern = NULL;
+    struct text own = {0};
     struct helper_result r = {0};
-    struct text made = {0};
-    text_addf(&made, "%s/" TARGET_FILE_PREFIX "XXXXXXXXXX", folder);
-    pattern = text_take(&made);
-    bool good = run_there(t, (const char *const[]){"mktemp", pattern, NULL}, -1, 60 * NS_PER_S, &r, err) &&
-                take_name(&r, pattern, out, err);
-    helper_result_free(&r);
-    free(pattern);
-    if (!good || t->undo == NULL)
-        return good;
+    char name[TARGET_NAME_SIZE];
+    if (!target_random_name(name, err))
+        return RELAY(err);
+    text_addf(&own, "%s/.%s", folder, name);
     struct strings rm = {0};
     add_all(&rm, &t->prefix);
     strings_add(&rm, "rm");
-    strings_add(&rm, "-f");
-    strings_add(&rm, out->file);
-    out->undo_id = undo_add(t->undo, &rm, &t->environment, err);
+    strings_add(&rm, "-rf");
+    strings_add(&rm, own.data);
+    bool good = t->undo == NULL || (out->undo_id = undo_add(t->undo, &rm, &t->environment, true, err)) != 0;
+    good = good && run_there(t, (const char *const[]){"mkdir", "-m", "0700", own.data, NULL}, -1,
+                             60 * NS_PER_S, &r, err);
+    /* mkdir, or the way there, said no by itself: nothing was made. One that we ended may have been through.
+     */
+    if (!good && err->native != 0 && (err->native < 128 || err->native == 255)) {
+        undo_forget(t->undo, out->undo_id);
+        out->undo_id = 0;
+    }
+    text_add(&own, "/gpuvet");
+    out->file = text_take(&own);
+    helper_result_free(&r);
     strings_free(&rm);
-    return out->undo_id != 0;
+    return good;
 }
 
 static bool fill_file(const struct target *t, const char *file, struct error *err) {

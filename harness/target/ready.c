@@ -104,7 +104,7 @@ static bool start_with_undo(struct target *t, const char *const *start, const ch
     struct helper_result r = {0};
     for (size_t i = 0; stop[i] != NULL; i++)
         strings_add(&argv, stop[i]);
-    bool good = t->undo != NULL && undo_add(t->undo, &argv, &t->environment, err) != 0;
+    bool good = t->undo != NULL && undo_add(t->undo, &argv, &t->environment, false, err) != 0;
     good = good && ask(t, start, true, start_limit_ns, &r, err);
     helper_result_free(&r);
     strings_free(&argv);
@@ -122,20 +122,20 @@ static bool start_stopped(struct target *t, struct error *err) {
                            (const char *const[]){engine(t), "stop", "-t", "5", t->id, NULL}, err);
 }
 
-static bool random_name(char *out, size_t size, struct error *err) {
+bool target_random_name(char out[TARGET_NAME_SIZE], struct error *err) {
     unsigned char bytes[8];
     if (getentropy(bytes, sizeof bytes) != 0)
         return FAIL(err, ERROR_SYSTEM, "no random numbers from the kernel");
-    snprintf(out, size, "gpuvet-%02x%02x%02x%02x%02x%02x%02x%02x", bytes[0], bytes[1], bytes[2], bytes[3],
-             bytes[4], bytes[5], bytes[6], bytes[7]);
+    snprintf(out, TARGET_NAME_SIZE, "gpuvet-%02x%02x%02x%02x%02x%02x%02x%02x", bytes[0], bytes[1], bytes[2],
+             bytes[3], bytes[4], bytes[5], bytes[6], bytes[7]);
     return true;
 }
 
 /* A container of its own from the image, under a name of ours, that only sleeps. */
 static bool start_image(struct target *t, struct error *err) {
-    char name[32];
+    char name[TARGET_NAME_SIZE];
     char *image = t->id;
-    if (!random_name(name, sizeof name, err))
+    if (!target_random_name(name, err))
         return false;
     const char *words[64] = {engine(t), "run", "-d", "--rm", "--name", name, "--entrypoint", "sleep"};
     size_t n = 8;

@@ -19,6 +19,7 @@
 
 enum { MAX_LIST = 1 << 20 };
 static const int64_t command_limit_ns = 30 * NS_PER_S;
+static const int64_t pause_ns = 3 * NS_PER_S;
 static const int64_t all_limit_ns = 90 * NS_PER_S;
 
 bool undo_open(struct undo *undo, struct error *err) {
@@ -67,10 +68,11 @@ static bool send_line(struct undo *undo, js *line, struct error *err) {
     return good;
 }
 
-long undo_add(struct undo *undo, const struct strings *argv, const struct strings *environment,
+long undo_add(struct undo *undo, const struct strings *argv, const struct strings *environment, bool twice,
               struct error *err) {
     js *line = js_new_object();
     js_set_int(line, "id", undo->last_id + 1);
+    js_set_bool(line, "twice", twice);
     js_set(line, "argv", array_of(argv));
     js_set(line, "env", array_of(environment));
     if (!send_line(undo, line, err)) {
@@ -159,9 +161,20 @@ int undo_main(void) {
         signal(ignored[i], SIG_IGN);
     js *list = js_new_array();
     read_list(list);
-    for (size_t i = js_length(list); i-- > 0;)
-        if (!js_get_bool(js_at(list, i), "forgotten", false))
-            do_one(js_at(list, i));
+    struct clock clock = clock_real();
+    bool again = false;
+    for (int pass = 0; pass < 2 && (pass == 0 || again); pass++) {
+        if (pass > 0)
+            clock_sleep(&clock, pause_ns);
+        for (size_t i = js_length(list); i-- > 0;) {
+            const js *entry = js_at(list, i);
+            bool twice = js_get_bool(entry, "twice", false);
+            if (js_get_bool(entry, "forgotten", false) || (pass > 0 && !twice))
+                continue;
+            again = again || twice;
+            do_one(entry);
+        }
+    }
     js_free(list);
     return 0;
 }

@@ -19,8 +19,9 @@ struct undo {
 /* Starts the process (`gpuvet undo`). */
 bool undo_open(struct undo *undo, struct error *err);
 
-/* Puts a command on the list. Returns its number, 0 with `err` on failure. */
-long undo_add(struct undo *undo, const struct strings *argv, const struct strings *environment,
+/* Puts a command on the list. `twice`: should it come to it, it is run again a few seconds later, for what it
+ * undoes may still be on its way (a mkdir over ssh). Returns its number, 0 with `err` on failure. */
+long undo_add(struct undo *undo, const struct strings *argv, const struct strings *environment, bool twice,
               struct error *err);
 /* Takes it off again. */
 void undo_forget(struct undo *undo, long id);

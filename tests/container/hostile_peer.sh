@@ -17,7 +17,6 @@ refused() {
     lacks err $'\x1b'
     nothing_left 10 /tmp /dev/shm
 }
-refused bad-name "did not answer with a name"
 refused escape-name "no room"
 refused hello-garbage "protocol"
 refused hello-endless "longer than 1 MiB"

@@ -88,7 +88,7 @@ nothing_left() {
         [ $SECONDS -lt $end ] || break
         sleep 0.2
     done
-    ps -o pid,ppid,args -p "$(left_processes | paste -sd,)" >&2
+    [ -z "$(left_processes)" ] || ps -o pid,ppid,args -p "$(left_processes | paste -sd,)" >&2
     fail "left behind: $left"
 }
 
@@ -122,7 +122,7 @@ hang_and_kill() {
     done
     grep -q '"outcome":"interrupted"' "$run" || fail "an interrupt leaves no footer"
 }
-worker_environs() { for p in $(pgrep -f 'gpuvet-[A-Za-z0-9]{10} worker|gpuvet worker --parked'); do echo "/proc/$p/environ"; done; echo /dev/null; }
+worker_environs() { for p in $(pgrep -f 'gpuvet-[0-9a-f]{16}/gpuvet worker|gpuvet worker --parked'); do echo "/proc/$p/environ"; done; echo /dev/null; }
 
 # The last CPU that we may use: a container may well have fewer than the host.
 # shellcheck disable=SC2034
@@ -134,7 +134,7 @@ small_root() {
     mkdir -p "$1"/{bin,usr,dev,proc,sys,tmp,etc,run,var/tmp}
     ln -s ../bin "$1/usr/bin"
     chmod 1777 "$1/tmp" "$1/var/tmp"
-    local programs=(sleep find dd mktemp chmod rm cat)
+    local programs=(sleep find dd mkdir chmod rm cat)
     [ "${2:-}" != bare ] || programs=(sleep)
     for program in "${programs[@]}"; do cp -L "$(command -v "$program")" "$1/bin/"; done
     { for program in "${programs[@]}"; do ldd "$(command -v "$program")"; done; ldd "$GPUVET"; } |
