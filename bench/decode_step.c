@@ -48,7 +48,7 @@ static void add(const struct nccl_party *party, const struct nccl_group *group, 
     js_set_int(instance->params, "bytes", (int64_t)shape.reduce_bytes);
     js_set_string(instance->params, "dtype", "bf16");
     js_set_string(instance->params, "graph", graph ? "on" : "off");
-    js_set_string(instance->params, "wait", "spin");
+    launch_set_wait(party->node, instance, GPU_WAIT_SPIN);
     launch_set_after(instance, 0);
     instance->samples = STEPS;
     instance->seconds =

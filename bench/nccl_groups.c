@@ -122,7 +122,6 @@ struct instance *nccl_instance(const struct nccl_party *party, const struct nccl
     set_where(party, group, instance);
     set_path_class(party, group, instance);
     set_cores(party, group, instance);
-    host_mark(party->node, instance);
     js_set_int(instance->params, "ranks", group->n);
     return instance;
 }

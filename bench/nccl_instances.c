@@ -93,7 +93,7 @@ static struct instance *add(const struct maker *m, enum nccl_metric metric, size
     if (m->op == NCCL_BROADCAST || m->op == NCCL_REDUCE)
         js_set_int(instance->params, "root", 0);
     if (metric == NCCL_CALL) {
-        js_set_string(instance->params, "wait", "spin");
+        launch_set_wait(m->party.node, instance, GPU_WAIT_SPIN);
         launch_set_after(instance, 0);
     }
     set_cost(m, instance, shape.bytes);
