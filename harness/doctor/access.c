@@ -247,6 +247,8 @@ static void add_subject(struct access *a, enum access_role role, const char *pat
     if (subject->node != NULL && subject->node->made_by_probe)
         subject->node = NULL;
     subject->want_major = access_major(a->scene, names);
+    if (!a->numbers && subject->node != NULL && subject->node->minor == minor)
+        subject->want_major = subject->node->major;
     for (size_t i = 0; role == ROLE_GPU && i < a->n_gpus; i++)
         if (a->gpus[i].minor == minor)
             subject->gpu = &a->gpus[i];
@@ -315,7 +317,9 @@ static enum access_trouble judge_open(const struct access *a, const struct acces
 
 static enum access_trouble judge(const struct access *a, const struct access_subject *s) {
     const struct device_node *node = s->node;
-    if (s->want_major < 0 && a->driver)
+    if (!a->numbers && node == NULL)
+        return TROUBLE_UNKNOWN;
+    if (a->numbers && s->want_major < 0 && a->driver)
         return s->role == ROLE_UVM || node != NULL ? TROUBLE_UNREGISTERED : TROUBLE_NONE;
     if (node == NULL)
         return TROUBLE_MISSING;
@@ -368,14 +372,15 @@ static void read_v1(struct access *a) {
 }
 
 struct access *access_read(const struct scene *scene) {
-    if (!scene->nodes->known || !look_exists(scene->source, "/proc/devices"))
+    if (!scene->nodes->known)
         return NULL;
     struct access *a = mem_zeroed(1, sizeof *a);
     a->scene = scene;
-    a->driver = access_major(scene, ctl_names) >= 0;
+    a->numbers = look_exists(scene->source, "/proc/devices");
     read_caller(scene, &a->caller);
     read_gpus(a);
     find_asked(a);
+    a->driver = a->numbers ? access_major(scene, ctl_names) >= 0 : a->wanted;
     read_v1(a);
     if (a->driver)
         list_subjects(a);

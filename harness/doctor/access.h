@@ -70,6 +70,7 @@ struct access {
     struct access_subject subjects[ACCESS_MAX_SUBJECTS];
     size_t n_subjects;
     struct access_caller caller;
+    bool numbers;  /* /proc/devices is known; without it a node is judged by what it answers alone */
     bool driver;   /* the kernel has the driver's devices */
     bool wanted;   /* a GPU is asked for here */
     bool mig;      /* MIG is on somewhere */
@@ -77,7 +78,7 @@ struct access {
     char *v1_file; /* where it is */
 };
 
-/* Large: release with access_free. `known` false (no nodes looked at, or /proc/devices not known): NULL. */
+/* Large: release with access_free. No nodes looked at: NULL. */
 struct access *access_read(const struct scene *scene);
 void access_free(struct access *access);
 

@@ -74,14 +74,29 @@ bool findings_has(const struct findings *findings, const char *pattern, enum sev
     return false;
 }
 
+/* What takes one GPU away, without an error: it does not explain a cuInit that fails while others are left.
+ */
+static bool loses_one_gpu(const struct finding *finding) {
+    static const char *const ids[] = {"nodes.gpu-missing", "nodes.minor-unknown", "nodes.minor-wrong",
+                                      "cgroup.gpu-denied", "gpu.lost"};
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
+        if (strcmp(finding->rule->id, ids[i]) == 0)
+            return true;
+    return false;
+}
+
 const struct finding *findings_cuda_cause(const struct findings *findings) {
+    const struct finding *one_gpu = NULL;
     for (size_t i = 0; i < findings->count; i++) {
         const struct finding *finding = &findings->items[i];
-        if (finding->severity == SEVERITY_FAIL && finding->rule->area == AREA_CUDA &&
-            finding->consequence_of == NULL)
+        if (finding->severity != SEVERITY_FAIL || finding->rule->area != AREA_CUDA ||
+            finding->consequence_of != NULL)
+            continue;
+        if (!loses_one_gpu(finding))
             return finding;
+        one_gpu = one_gpu == NULL ? finding : one_gpu;
     }
-    return NULL;
+    return one_gpu;
 }
 
 enum severity findings_worst(const struct findings *findings) {
@@ -110,12 +125,33 @@ void findings_free(struct findings *findings) {
     *findings = (struct findings){0};
 }
 
-/* Whether `b` must stand before `a`: it is more severe, or as severe and a cause where `a` is a consequence.
+/* Whether a family's findings may explain that CUDA fails here: those up to cuda (rules.def). */
+static bool explains(const struct rule *rule) {
+    for (size_t f = 0; f < rule_families_count; f++) {
+        if (strncmp(rule->id, rule_families[f]->name, strlen(rule_families[f]->name)) == 0 &&
+            rule->id[strlen(rule_families[f]->name)] == '.')
+            return true;
+        if (strcmp(rule_families[f]->name, "cuda") == 0)
+            break;
+    }
+    return false;
+}
+
+/* Causes of what fails here, then what loses a GPU without failing, then other containers, consequences last.
  */
+static int rank(const struct finding *finding) {
+    if (finding->consequence_of != NULL)
+        return 3;
+    if (!explains(finding->rule))
+        return 2;
+    return loses_one_gpu(finding) ? 1 : 0;
+}
+
+/* Whether `b` must stand before `a`: it is more severe, or as severe and of a deeper rank. */
 static bool stands_before(const struct finding *b, const struct finding *a) {
     if (a->severity != b->severity)
         return b->severity > a->severity;
-    return a->consequence_of != NULL && b->consequence_of == NULL;
+    return rank(b) < rank(a);
 }
 
 void doctor_judge(const struct scene *scene, struct findings *out) {

@@ -54,6 +54,61 @@ static void check_mig(const struct scene *scene, struct findings *out) {
     access_free(access);
 }
 
+enum { MAX_INSTANCES = 64 };
+
+/* Nodes of the MIG instances that this GPU has ("gi0/access"): how many are here, and the others as evidence.
+ */
+static size_t count_instances(const struct access *access, const char *gpu, struct strings *missing) {
+    struct text folder = {0};
+    struct strings names = {0};
+    size_t here = 0;
+    text_addf(&folder, "/proc/driver/nvidia/capabilities/%s/mig", gpu);
+    look_list(access->scene->source, text_string(&folder), &names);
+    for (size_t i = 0; i < names.count && i < MAX_INSTANCES; i++) {
+        struct text file = {0}, node = {0};
+        text_addf(&file, "%s/%s/access", text_string(&folder), names.items[i]);
+        int minor = text_starts(names.items[i], "gi") ? cap_minor(access->scene, text_string(&file)) : -1;
+        text_addf(&node, "/dev/nvidia-caps/nvidia-cap%d", minor);
+        if (minor >= 0 && device_nodes_find(access->scene->nodes, text_string(&node)) != NULL)
+            here++;
+        else if (minor >= 0 && missing->count < MAX_INSTANCES)
+            strings_add(missing, text_string(&node));
+        text_free(&file);
+        text_free(&node);
+    }
+    strings_free(&names);
+    text_free(&folder);
+    return here;
+}
+
+/* A container without any instance's node sees no device on a GPU that is divided. */
+static void check_missing(const struct scene *scene, struct findings *out) {
+    struct access *access = access_read(scene);
+    struct strings gpus = {0}, missing = {0};
+    size_t here = 0;
+    int code = -1;
+    bool none = scene_probe(scene, "cuInit", &code) == PROBE_ANSWERED && code == 100;
+    if (access != NULL && access->mig && scene->container && none && findings_cuda_cause(out) == NULL)
+        look_list(scene->source, "/proc/driver/nvidia/capabilities", &gpus);
+    for (size_t i = 0; i < gpus.count && i < ACCESS_MAX_GPUS; i++)
+        if (text_starts(gpus.items[i], "gpu"))
+            here += count_instances(access, gpus.items[i], &missing);
+    if (here == 0 && missing.count > 0) {
+        struct finding *f = finding_add(out, "caps.node-missing", SEVERITY_FAIL,
+                                        "MIG is on, and no MIG instance's node is here: CUDA sees no device");
+        for (size_t i = 0; i < missing.count; i++)
+            finding_evidence(f, missing.items[i], "no such node (ENOENT)");
+        finding_remedy(
+            f, "docker/podman: --gpus '\"device=0:0\"' or -e NVIDIA_VISIBLE_DEVICES=MIG-UUID (nvidia-smi "
+               "-L shows them), or --device for the instance's two nodes of /dev/nvidia-caps");
+        finding_remedy(
+            f, "LXC: bind the instance's two nodes of /dev/nvidia-caps (gi and ci), and allow their major");
+    }
+    strings_free(&gpus);
+    strings_free(&missing);
+    access_free(access);
+}
+
 static const struct rule rules[] = {
     {.id = "caps.mig-denied",
      .area = AREA_CUDA,
@@ -74,6 +129,17 @@ static const struct rule rules[] = {
      .remedy = "make them anew: nvidia-modprobe -f FILE of the capability, or restart "
                "the container",
      .source = "nvidia-modprobe(1)"},
+    {.id = "caps.node-missing",
+     .area = AREA_CUDA,
+     .severity = SEVERITY_FAIL,
+     .title = "MIG is on, and a container has no instance's node",
+     .needs = "dev.tsv, /proc/driver/nvidia/capabilities, probes.json: gpus, cuInit",
+     .cause =
+         "a GPU that is divided is used through its instances alone, and an instance through its nodes in "
+         "/dev/nvidia-caps: without one cuInit answers 100",
+     .remedy = "give the container the nodes of an instance",
+     .source = "NVIDIA's MIG user guide, device nodes and capabilities",
+     .check = check_missing},
     {0},
 };
 

@@ -44,6 +44,44 @@ static void check_numbers(const struct scene *scene, const struct container *c, 
     }
 }
 
+/* A node that is looked up when the container is made: one that is gone keeps it from being made. */
+static void check_nodes(const struct scene *scene, const struct container *c, struct findings *out) {
+    struct finding *f = NULL;
+    for (size_t i = 0; scene->nodes->known && majors_current(scene, "nvidia") >= 0 && i < c->n_devices; i++) {
+        const struct device_entry *d = &c->devices[i];
+        if (d->major >= 0 || !text_starts(d->host_path, "/dev/nvidia") ||
+            device_nodes_find(scene->nodes, d->host_path) != NULL)
+            continue;
+        if (f == NULL) {
+            f = finding_add(out, "cdi.node-missing", SEVERITY_FAIL,
+                            "the CDI specification %s names %s, which is not there", c->file, d->host_path);
+            if (text_starts(d->host_path, "/dev/nvidia-uvm"))
+                finding_remedy(f, "nvidia-modprobe -u -c 0   (and at each boot, before the engine starts)");
+            else if (strcmp(d->host_path, "/dev/nvidia-modeset") == 0)
+                finding_remedy(f, "nvidia-modprobe -m   (and at each boot, before the engine starts)");
+            remedy(f, c);
+        }
+        finding_evidence(f, c->file, "path: %s", d->host_path);
+        finding_evidence(f, d->host_path, "no such node on the host");
+    }
+}
+
+/* Engines read /etc/cdi first: a device that /var/run/cdi has too is taken from there. */
+static bool is_overridden(const struct scene *scene, const struct container *c) {
+    if (c->cdi_kind == NULL || c->cdi_names.count == 0 || !text_starts(c->file, "/etc/cdi/"))
+        return false;
+    size_t found = 0;
+    for (size_t n = 0; n < c->cdi_names.count && found == n; n++)
+        for (size_t i = 0; i < scene->containers.count && found == n; i++) {
+            const struct container *other = &scene->containers.items[i];
+            bool same = other->kind == CONTAINER_CDI && other->cdi_kind != NULL &&
+                        strcmp(other->cdi_kind, c->cdi_kind) == 0 && !text_starts(other->file, "/etc/cdi/");
+            if (same && strings_contain(&other->cdi_names, c->cdi_names.items[n]))
+                found++;
+        }
+    return found == c->cdi_names.count;
+}
+
 /* A library of another driver: gone from the host (the container does not start), or not this driver's. */
 static void check_libraries(const struct scene *scene, const struct container *c, struct findings *out) {
     const char *loaded = versions_loaded(scene);
@@ -77,8 +115,9 @@ static void check_cdi(const struct scene *scene, struct findings *out) {
                                             "the CDI specification %s cannot be read", c->file);
             finding_evidence(f, c->file, "%s", c->problem);
             finding_remedy(f, "remove it, or make it anew: nvidia-ctk cdi generate --output=%s", c->file);
-        } else if (ours) {
+        } else if (ours && !is_overridden(scene, c)) {
             check_numbers(scene, c, out);
+            check_nodes(scene, c, out);
             check_libraries(scene, c, out);
         }
     }
@@ -96,6 +135,16 @@ static const struct rule rules[] = {
      .remedy = "make the specification anew, at each boot",
      .source = "the CDI specification; measured: a node with a stale major answers ENXIO, cuInit 999",
      .check = check_cdi},
+    {.id = "cdi.node-missing",
+     .area = AREA_CUDA,
+     .severity = SEVERITY_FAIL,
+     .title = "a CDI specification names a node that the host does not have",
+     .needs = "/etc/cdi, /var/run/cdi, dev.tsv or /dev",
+     .cause =
+         "the engine looks the node up when it makes the container, and makes none when one is missing: the "
+         "specification was made with another set of GPUs, or the node is not made yet after a boot",
+     .remedy = "the missing node, or the specification anew",
+     .source = "the CDI specification"},
     {.id = "cdi.library-stale",
      .area = AREA_CUDA,
      .severity = SEVERITY_FAIL,

@@ -29,10 +29,10 @@ static bool sets_no_cgroups(const char *toml) {
         memcpy(line, toml, kept);
         line[kept] = '\0';
         const char *s = text_trim(line);
-        if (text_starts(s, "no-cgroups")) {
-            const char *value = strchr(s, '=');
-            set = value != NULL && strncmp(value + 1 + strspn(value + 1, " \t"), "true", 4) == 0;
-        }
+        const char *after = text_starts(s, "no-cgroups") ? s + strlen("no-cgroups") : "";
+        after += strspn(after, " \t");
+        if (*after == '=')
+            set = strncmp(after + 1 + strspn(after + 1, " \t"), "true", 4) == 0;
         toml += length + (toml[length] == '\n');
     }
     return set;

@@ -122,7 +122,7 @@ static void check_not_asked(const struct scene *scene, struct findings *out) {
             f = finding_add(out, "gpu.not-asked", SEVERITY_INFO,
                             "this machine has GPUs that nothing here asks for");
         finding_evidence(f, gpu->bdf,
-                         gpu->of_vm ? "bound to another driver, for a virtual machine"
+                         gpu->of_vm ? "bound to another driver (vfio-pci: for a virtual machine)"
                                     : "no node of it is here");
     }
     access_free(access);

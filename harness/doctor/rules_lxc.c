@@ -5,6 +5,7 @@
 #include "doctor/doctor.h"
 #include "doctor/lxc_needs.h"
 #include "doctor/majors.h"
+#include "system/look.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -149,6 +150,15 @@ static void check_needs(const struct scene *scene, struct findings *out, const s
         note_dead_rules(scene, out, c);
 }
 
+/* False where the driver's GPUs are known, and none has the minor of /dev/nvidiaN. */
+static bool may_be_gpu(const struct scene *scene, const char *path) {
+    char bdf[16];
+    int64_t minor = -1;
+    bool known = look_exists(scene->source, "/proc/driver/nvidia/gpus");
+    return !known || (text_to_int(path + strlen("/dev/nvidia"), &minor) && minor >= 0 && minor < 256 &&
+                      majors_gpu_of_minor(scene, (int)minor, bdf));
+}
+
 /* A node that goes in must be there when the container starts. */
 static void check_nodes(const struct scene *scene, struct findings *out, const struct container *c) {
     for (size_t i = 0; scene->nodes->known && i < c->n_devices; i++) {
@@ -168,6 +178,11 @@ static void check_nodes(const struct scene *scene, struct findings *out, const s
         if (entry->creates_file)
             finding_cause(
                 f, "create=file then leaves a regular file in its place, on which CUDA fails with 999");
+        if (gpu && !may_be_gpu(scene, entry->host_path)) {
+            finding_remedy(f, "no GPU of this driver has that number: take the line out, or name one of "
+                              "/proc/driver/nvidia/gpus/*/information (Device Minor)");
+            continue;
+        }
         if (uvm)
             finding_remedy(
                 f, "modprobe nvidia_uvm && nvidia-modprobe -u -c 0   (on the host, before the container)");
@@ -176,6 +191,101 @@ static void check_nodes(const struct scene *scene, struct findings *out, const s
                            entry->host_path + 11);
         finding_remedy(f, "for good: a oneshot unit with that line, After=systemd-modules-load.service, "
                           "Before=pve-guests.service lxc.service docker.service");
+    }
+}
+
+/* Number of the node in "/dev/nvidia0" and "/dev/nvidia-caps/nvidia-cap21"; -1: another. */
+static int number_of(const char *path, const char *prefix) {
+    int64_t number = -1;
+    bool good = text_starts(path, prefix) && path[strlen(prefix)] >= '0' && path[strlen(prefix)] <= '9' &&
+                text_to_int(path + strlen(prefix), &number) && number < 1 << 20;
+    return good ? (int)number : -1;
+}
+
+static void tell_entry(const struct container *c, const struct device_entry *entry, struct finding *f) {
+    char where[512];
+    snprintf(where, sizeof where, "%s:%d", entry->file, entry->line);
+    finding_evidence(f, where, "%s", entry->text);
+    if (c->kind == CONTAINER_PVE)
+        finding_remedy(f, "pct stop %s && pct start %s", c->name, c->name);
+    else
+        finding_remedy(f, "lxc-stop -n %s && lxc-start -n %s", c->name, c->name);
+}
+
+/* A GPU that is bound and not allowed is lost without an error, where the others work. */
+static void check_gpus(const struct scene *scene, struct findings *out, const struct container *c) {
+    struct lxc_need needs[LXC_NEEDS];
+    int cgroup = majors_cgroup(scene);
+    lxc_needs(scene, needs);
+    for (size_t i = 0; lxc_need_met(scene, c, &needs[0]) && i < c->n_devices; i++) {
+        const struct device_entry *entry = &c->devices[i];
+        int minor = number_of(entry->host_path, "/dev/nvidia");
+        char bdf[16] = "";
+        if (minor < 0 || entry->by_manager || needs[0].major < 0 ||
+            container_allows(c, cgroup, needs[0].major, minor))
+            continue;
+        bool known = majors_gpu_of_minor(scene, minor, bdf);
+        struct finding *f =
+            finding_add(out, "lxc.gpu-denied", SEVERITY_FAIL,
+                        "container %s takes %s and does not allow it: GPU%s%s will be lost in it", c->name,
+                        entry->host_path, known ? " " : "", bdf);
+        finding_evidence(f, c->file, "no line allows c %d:%d", needs[0].major, minor);
+        finding_remedy(f, "add to %s: %s%s c %d:%d rwm", c->file, lxc_rule_key(scene), lxc_separator(c),
+                       needs[0].major, minor);
+        tell_entry(c, entry, f);
+    }
+}
+
+static bool mig_is_on(const struct scene *scene) {
+    const js *gpus = js_get(scene->probes, "gpus");
+    for (size_t i = 0; i < js_length(gpus); i++)
+        if (js_get_bool(js_at(gpus, i), "mig", false))
+            return true;
+    return false;
+}
+
+/* Nodes of MIG instances, whose major moves as nvidia-uvm's does. */
+static void check_caps(const struct scene *scene, struct findings *out, const struct container *c) {
+    int major = majors_current(scene, "nvidia-caps");
+    struct lxc_need need = {"nvidia-caps", "", major, -1};
+    for (size_t i = 0; major >= 0 && mig_is_on(scene) && i < c->n_devices; i++) {
+        const struct device_entry *entry = &c->devices[i];
+        int minor = number_of(entry->host_path, "/dev/nvidia-caps/nvidia-cap");
+        if (minor < 0 || entry->by_manager || container_allows(c, majors_cgroup(scene), major, minor))
+            continue;
+        struct finding *f =
+            finding_add(out, "lxc.mig-denied", SEVERITY_FAIL,
+                        "container %s takes a MIG instance's %s and does not allow nvidia-caps (major %d)",
+                        c->name, entry->host_path, major);
+        const struct device_rule *rule = NULL;
+        enum lxc_wrong wrong = find_wrong(scene, c, &need, &rule);
+        char where[512];
+        finding_evidence(f, "/proc/devices", "%d nvidia-caps", major);
+        if (wrong != LXC_RIGHT && rule->major != -2) {
+            place(rule, where, sizeof where);
+            finding_evidence(f, where, "%s%s %s", rule->key, lxc_separator(c), rule->text);
+        }
+        finding_remedy(f, "add to %s: %s%s c %d:* rwm", c->file, lxc_rule_key(scene), lxc_separator(c),
+                       major);
+        tell_entry(c, entry, f);
+        return;
+    }
+}
+
+/* CUDA opens its nodes to read and write. */
+static void check_write(struct findings *out, const struct container *c) {
+    for (size_t i = 0; i < c->n_devices; i++) {
+        const struct device_entry *entry = &c->devices[i];
+        bool needed = strcmp(entry->host_path, "/dev/nvidiactl") == 0 ||
+                      strcmp(entry->host_path, "/dev/nvidia-uvm") == 0 ||
+                      number_of(entry->host_path, "/dev/nvidia") >= 0;
+        if (!entry->denies_write || !needed)
+            continue;
+        struct finding *f =
+            finding_add(out, "lxc.deny-write", SEVERITY_FAIL,
+                        "container %s may only read %s: CUDA cannot open it", c->name, entry->host_path);
+        finding_remedy(f, "%s line %d: take out deny-write=1", entry->file, entry->line);
+        tell_entry(c, entry, f);
     }
 }
 
@@ -204,7 +314,10 @@ static void check_lxc(const struct scene *scene, struct findings *out) {
         if ((c->kind != CONTAINER_PVE && c->kind != CONTAINER_LXC) || !lxc_wants_gpu(c))
             continue;
         check_needs(scene, out, c);
+        check_write(out, c);
         check_nodes(scene, out, c);
+        check_gpus(scene, out, c);
+        check_caps(scene, out, c);
         check_map(scene, out, c);
     }
 }
@@ -277,6 +390,34 @@ static const struct rule rules[] = {
          "left out without a word",
      .remedy = "make the nodes at boot, before containers start",
      .source = "public threads: containers that start before nvidia-uvm exists"},
+    {.id = "lxc.gpu-denied",
+     .area = AREA_CUDA,
+     .severity = SEVERITY_FAIL,
+     .title = "a container takes the node of a GPU that its rules do not allow",
+     .needs = NEEDS,
+     .cause =
+         "the device cgroup denies that minor (EPERM); CUDA and NVML leave the GPU out of the count, and say "
+         "nothing",
+     .remedy = "a rule for its minor, or for all of the driver's",
+     .source = "measured: one of two GPUs denied is lost without an error"},
+    {.id = "lxc.mig-denied",
+     .area = AREA_CUDA,
+     .severity = SEVERITY_FAIL,
+     .title = "a container takes a MIG instance whose capability nodes its rules do not allow",
+     .needs = NEEDS ", probes.json: gpus",
+     .cause =
+         "the major of nvidia-caps is given out at each boot; without its node a MIG instance is not to be seen",
+     .remedy =
+         "a rule for the major of nvidia-caps; for good, entries for which the manager makes rules at each start",
+     .source = "nvidia-container-toolkit issue 1740"},
+    {.id = "lxc.deny-write",
+     .area = AREA_CUDA,
+     .severity = SEVERITY_FAIL,
+     .title = "a container may only read a node that CUDA writes to",
+     .needs = NEEDS,
+     .cause = "open() for reading and writing is denied (EPERM), as if the node were not allowed at all",
+     .remedy = "the entry without deny-write=1",
+     .source = "pct.conf(5)"},
     {.id = "lxc.rule-dead",
      .area = AREA_CUDA,
      .severity = SEVERITY_INFO,

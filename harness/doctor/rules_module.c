@@ -67,8 +67,12 @@ static void say_rival(const struct scene *scene, const char *name, const struct 
     const struct modprobe_line *cmdline = keeps_away(scene, name, true);
     const struct listed_file *initrd = initrd_of(scene);
     bool stale = is_stale(scene, file, initrd);
-    struct finding *f = finding_add(out, "module.nouveau", SEVERITY_FAIL,
-                                    "%s has the GPU, so that nvidia cannot take it", name);
+    /* Beside GPUs that nvidia has and CUDA uses, somebody may have meant it so. */
+    bool beside = versions_cuda_works(scene);
+    struct finding *f = finding_add(out, "module.nouveau", beside ? SEVERITY_WARN : SEVERITY_FAIL,
+                                    beside ? "%s has a GPU, which CUDA does not see"
+                                           : "%s has the GPU, so that nvidia cannot take it",
+                                    name);
     if (held != NULL)
         finding_evidence(f, held->bdf, "bound to %s", name);
     if (driver_state_loaded(&scene->driver, name) == 1)
@@ -342,6 +346,8 @@ static void check(const struct scene *scene, struct findings *out) {
     const struct driver_state *driver = &scene->driver;
     const struct pci_facts *held = NULL;
     const char *other = rival(scene, &held);
+    if (held != NULL && !scene->container && versions_cuda_works(scene))
+        say_rival(scene, other, held, out);
     if (versions_gpu(scene, 0) == NULL || versions_cuda_works(scene))
         return;
     if (scene->container) {

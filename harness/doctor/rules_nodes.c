@@ -373,10 +373,21 @@ static void check_error(const struct scene *scene, struct findings *out) {
     for (size_t r = 0; r < N_ROLES; r++)
         for (const struct access_subject *s = NULL;
              (s = access_next(access, s, roles[r], TROUBLE_ERROR)) != NULL;) {
+            bool unowned = strcmp(s->node->open, "ENXIO") == 0; /* only where /proc/devices is not known */
             struct finding *f =
                 finding_add(out, "nodes.open-error", s->needed ? SEVERITY_FAIL : SEVERITY_INFO,
-                            "%s has the right numbers, but open() answers %s", s->path, s->node->open);
+                            unowned ? "no driver is behind the number of %s: open() answers %s"
+                                    : "%s has the right numbers, but open() answers %s",
+                            s->path, s->node->open);
             access_evidence(f, s);
+            if (unowned) {
+                finding_cause(f, "the major %d of the node is stale: the kernel gives the driver another now",
+                              s->node->major);
+                finding_remedy(f, "grep nvidia /proc/devices; then make the node anew with the number that "
+                                  "stands there: nvidia-modprobe -u -c 0 on the host, and give it to the "
+                                  "container by dev0:, --device or CDI");
+                continue;
+            }
             finding_remedy(f, "the driver itself refuses: dmesg | grep -E 'NVRM|Xid'%s",
                            s->role == ROLE_GPU ? "; then reset or re-seat this GPU, or reload the driver"
                                                : "");

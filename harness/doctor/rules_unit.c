@@ -8,18 +8,20 @@
 #include <stdio.h>
 #include <string.h>
 
-static int class_major(const struct scene *scene, const char *name) {
+/* Whether a class, which may be a pattern ("nvidia*"), is a driver's name here; `major` -1: any driver's. */
+static bool class_has(const struct scene *scene, const char *name, int major) {
     for (size_t i = 0; i < scene->facts->n_chrdevs; i++)
-        if (text_matches(name, scene->facts->chrdevs[i].name))
-            return scene->facts->chrdevs[i].major;
-    return -1;
+        if ((major < 0 || scene->facts->chrdevs[i].major == major) &&
+            text_matches(name, scene->facts->chrdevs[i].name))
+            return true;
+    return false;
 }
 
 static bool allows_major(const struct scene *scene, const struct container *unit, int major,
                          const char *prefix) {
     for (size_t i = 0; i < unit->n_rules; i++)
         if (unit->rules[i].class_name != NULL && unit->rules[i].use &&
-            class_major(scene, unit->rules[i].class_name) == major)
+            class_has(scene, unit->rules[i].class_name, major))
             return true;
     for (size_t i = 0; i < unit->n_devices; i++)
         if (text_starts(unit->devices[i].host_path, prefix))
@@ -31,7 +33,7 @@ static bool allows_major(const struct scene *scene, const struct container *unit
 static const struct device_rule *unknown_class(const struct scene *scene, const struct container *unit) {
     for (size_t i = 0; i < unit->n_rules; i++) {
         const char *name = unit->rules[i].class_name;
-        if (name != NULL && text_starts(name, "nvidia") && class_major(scene, name) < 0)
+        if (name != NULL && text_starts(name, "nvidia") && !class_has(scene, name, -1))
             return &unit->rules[i];
     }
     return NULL;

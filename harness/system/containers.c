@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_CONTAINERS = 4096 };
+enum { MAX_CONTAINERS = 100000 };
 
 static struct container *add(struct container_list *list, enum container_kind kind, const char *name,
                              const char *file) {
@@ -86,8 +86,10 @@ static void read_cdi(const struct source *source, const char *folder, struct con
     strings_free(&names);
 }
 
+/* The last is the one before it on most systems; then its units are known already. */
 static const char *const unit_folders[] = {"/etc/systemd/system", "/run/systemd/system",
-                                           "/usr/lib/systemd/system"};
+                                           "/usr/local/lib/systemd/system", "/usr/lib/systemd/system",
+                                           "/lib/systemd/system"};
 enum { N_UNIT_FOLDERS = sizeof unit_folders / sizeof *unit_folders };
 
 static void parse_unit_file(const struct source *source, const char *file, struct container *out) {
@@ -152,14 +154,23 @@ static void free_container(struct container *c) {
     free(c->name);
     free(c->file);
     free(c->problem);
+    free(c->cdi_kind);
     strings_free(&c->comments);
+    strings_free(&c->cdi_names);
 }
 
-static bool known_unit(const struct container_list *list, const char *name) {
-    for (size_t i = 0; i < list->count; i++)
-        if (list->items[i].kind == CONTAINER_UNIT && strcmp(list->items[i].name, name) == 0)
-            return true;
-    return false;
+/* A file, or a link as masking makes it, in an earlier folder hides this one, whatever it says. */
+static bool is_hidden(const struct source *source, int folder, const char *name) {
+    bool hidden = false;
+    for (int f = 0; f < folder && !hidden; f++) {
+        struct text file = {0};
+        text_addf(&file, "%s/%s", unit_folders[f], name);
+        char *link = look_link(source, text_string(&file));
+        hidden = link != NULL || look_exists(source, text_string(&file));
+        free(link);
+        text_free(&file);
+    }
+    return hidden;
 }
 
 /* Units that say something about a GPU's devices; the same name in an earlier folder wins, as systemd has it.
@@ -171,7 +182,7 @@ static void read_units(const struct source *source, struct container_list *out) 
         for (size_t i = 0; i < names.count && out->count < MAX_CONTAINERS; i++) {
             const char *name = names.items[i];
             struct text file = {0};
-            if (!text_ends(name, ".service") || known_unit(out, name))
+            if (!text_ends(name, ".service") || is_hidden(source, f, name))
                 continue;
             text_addf(&file, "%s/%s", unit_folders[f], name);
             struct container *unit = add(out, CONTAINER_UNIT, name, text_string(&file));
@@ -192,7 +203,7 @@ void containers_read(const struct source *source, struct container_list *out) {
     read_pve(source, out);
     read_plain(source, out);
     read_cdi(source, "/etc/cdi", out);
-    read_cdi(source, "/var/run/cdi", out);
+    read_cdi(source, look_exists(source, "/var/run/cdi") ? "/var/run/cdi" : "/run/cdi", out);
     read_units(source, out);
 }
 

@@ -36,6 +36,7 @@ struct device_entry {
     char *host_path;   /* "/dev/nvidia0" */
     int major, minor;  /* as written (CDI); -1 none */
     bool by_manager;   /* dev0: entries, CDI: the manager makes node and rule at each start */
+    bool denies_write; /* deny-write=1 of a dev0: entry: it may be read only */
     bool creates_file; /* create=file: a regular file stands there when the host's node is absent */
 };
 
@@ -54,8 +55,10 @@ struct container {
     size_t n_devices, devices_capacity;
     struct mount_entry *mounts;
     size_t n_mounts, mounts_capacity;
-    struct strings comments; /* lines that begin with # */
-    bool denies_first;       /* nothing is allowed but what the rules allow */
+    struct strings comments;  /* lines that begin with # */
+    char *cdi_kind;           /* CDI: "nvidia.com/gpu"; NULL */
+    struct strings cdi_names; /* CDI: names of its devices */
+    bool denies_first;        /* nothing is allowed but what the rules allow */
     bool unprivileged;
     char *problem; /* why it could not be read; NULL: it could */
 };

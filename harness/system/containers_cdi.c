@@ -43,8 +43,14 @@ void container_parse_cdi(const char *file, const char *text, size_t length, stru
         return;
     }
     const js *devices = js_get(spec, "devices");
+    const char *kind = js_get_string(spec, "kind", NULL);
+    out->cdi_kind = kind == NULL ? NULL : mem_copy_string(kind);
     take_edits(file, js_get(spec, "containerEdits"), out);
-    for (size_t i = 0; i < js_length(devices); i++)
+    for (size_t i = 0; i < js_length(devices); i++) {
+        const char *name = js_get_string(js_at(devices, i), "name", NULL);
+        if (name != NULL && i < MAX_ENTRIES)
+            strings_add(&out->cdi_names, name);
         take_edits(file, js_get(js_at(devices, i), "containerEdits"), out);
+    }
     js_free(spec);
 }

@@ -112,11 +112,18 @@ static void take_entry(struct parse *p, const char *file, int line, const char *
     struct text text = {0};
     strings_split(&parts, value, ',');
     text_addf(&text, "%s: %s", key, value);
+    struct device_entry *device = NULL;
+    bool denies_write = false;
     for (size_t i = 0; i < parts.count; i++) {
         const char *part = text_trim(parts.items[i]);
         const char *path = text_starts(part, "path=") ? part + 5 : i == 0 ? part : "";
-        if (text_starts(path, "/dev/"))
-            container_add_device(p->out, file, line, text_string(&text), path)->by_manager = true;
+        if (text_starts(path, "/dev/") && device == NULL)
+            device = container_add_device(p->out, file, line, text_string(&text), path);
+        denies_write = denies_write || strcmp(part, "deny-write=1") == 0;
+    }
+    if (device != NULL) {
+        device->by_manager = true;
+        device->denies_write = denies_write;
     }
     text_free(&text);
     strings_free(&parts);

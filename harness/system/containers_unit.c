@@ -51,15 +51,38 @@ static void take_line(const char *file, int number, char *line, bool *service, s
         out->denies_first = true;
 }
 
+/* A line that ends with a backslash goes on in the next; comments between do not count. True: there is more.
+ */
+static bool add_piece(struct text *whole, const char *piece) {
+    size_t length = strlen(piece);
+    bool comment = piece[0] == '#' || piece[0] == ';';
+    if (comment)
+        return whole->length > 0;
+    bool more = length > 0 && piece[length - 1] == '\\';
+    text_add_bytes(whole, piece, length - (more ? 1 : 0));
+    if (more)
+        text_add(whole, " ");
+    return more;
+}
+
 void container_parse_unit(const char *file, const char *text, struct container *out) {
     bool service = false;
+    struct text whole = {0};
+    int first = 1;
     for (int number = 1; *text != '\0'; number++) {
         size_t length = strcspn(text, "\n");
         char *line = mem_copy_bytes(text, length);
-        take_line(file, number, line, &service, out);
-        free(line);
         text += length + (text[length] == '\n');
+        bool more = add_piece(&whole, text_trim(line)) && *text != '\0';
+        free(line);
+        if (more)
+            continue;
+        char *joined = text_take(&whole);
+        take_line(file, first, joined, &service, out);
+        free(joined);
+        first = number + 1;
     }
+    text_free(&whole);
     /* Without a policy the first DeviceAllow closes everything else (systemd.resource-control). */
     if (out->n_rules + out->n_devices > 0)
         out->denies_first = true;
