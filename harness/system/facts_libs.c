@@ -104,6 +104,37 @@ static struct fact version_of(const char *path) {
     return version == NULL ? (struct fact){0} : fact_text(version + 4);
 }
 
+/* Python's packages name the file libnccl.so.2 only: the words that NCCL prints are in its first megabytes.
+ */
+static struct fact nccl_version_inside(const char *path) {
+    enum { SEARCHED = 32 << 20 };
+    static const char words[] = "NCCL version ";
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat st;
+    struct fact out = {0};
+    if (fd < 0)
+        return out;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0) {
+        size_t size = st.st_size < SEARCHED ? (size_t)st.st_size : SEARCHED;
+        char *map = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+        const char *at = map == MAP_FAILED ? NULL : map;
+        while (at != NULL && out.value == NULL) {
+            at = memmem(at, size - (size_t)(at - map), words, sizeof words - 1);
+            at = at == NULL ? NULL : at + sizeof words - 1;
+            size_t n = 0, left = at == NULL ? 0 : size - (size_t)(at - map);
+            while (n < left && n < 24 && (at[n] == '.' || (at[n] >= '0' && at[n] <= '9')))
+                n++;
+            char version[25] = "";
+            memcpy(version, at == NULL ? "" : at, n);
+            out = strchr(version, '.') != NULL ? fact_text(version) : out;
+        }
+        if (map != MAP_FAILED)
+            munmap(map, size);
+    }
+    close(fd);
+    return out;
+}
+
 /* By mmap: cuBLASLt has half a gigabyte. */
 static struct fact hash_of(const char *path) {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -155,6 +186,11 @@ void read_libraries(const struct source *source, struct library_facts out[N_LIBR
         const js *versions = js_get(source->probes, "lib_versions");
         const char *known = js_get_string(versions, out[i].path.value, NULL);
         out[i].version = known != NULL ? fact_text(known) : version_of(out[i].path.value);
+        bool short_name = out[i].version.value == NULL || strchr(out[i].version.value, '.') == NULL;
+        if (source->live && known == NULL && short_name && strcmp(out[i].name, "nccl") == 0) {
+            free(out[i].version.value);
+            out[i].version = nccl_version_inside(out[i].path.value);
+        }
         if (source->live && source->hash_libraries)
             out[i].sha256 = hash_of(out[i].path.value);
     }

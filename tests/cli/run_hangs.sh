@@ -28,6 +28,8 @@ look hangs-with-p2p '"outcome":"hang"' '"control":{"env":{"NCCL_P2P_DISABLE":"1"
 # The item ran so already: there is nothing to tell apart.
 NCCL_P2P_DISABLE=1 run 0 --case 'nccl.fault@1/*how=hangs-with-p2p}*' --case null
 look hangs-with-p2p '"outcome":"ok"'
+NCCL_P2P_DISABLE=1 run 1 --case 'nccl.fault@1/*how=stopped}*' --case null
+look stopped '"outcome":"hang"' '"outcome":"skip","reason":"the item ran with these variables already"'
 
 # A process in the kernel's hands cannot be killed. Here kill(2) does nothing and says that all is well, so the one
 # that hangs stays; the rest must go on without it, and nobody may wait for it.
