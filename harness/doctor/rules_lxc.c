@@ -5,6 +5,7 @@
 #include "doctor/doctor.h"
 #include "doctor/lxc_needs.h"
 #include "doctor/majors.h"
+#include "doctor/shell_word.h"
 #include "system/look.h"
 
 #include <stdio.h>
@@ -14,11 +15,19 @@ static void place(const struct device_rule *rule, char *out, size_t size) {
     snprintf(out, size, "%s:%d", rule->file, rule->line);
 }
 
+static void restart(const struct container *c, struct finding *f) {
+    char buffer[512];
+    const char *name = shell_word(c->name, buffer, sizeof buffer);
+    bool pve = c->kind == CONTAINER_PVE;
+    finding_remedy(f, pve ? "pct stop %s && pct start %s" : "lxc-stop -n %s && lxc-start -n %s", name, name);
+}
+
 static void restart_lines(const struct container *c, struct finding *f) {
+    char buffer[512];
     finding_remedy(f, "gpuvet doctor --fix lxc:%s shows the whole change, and makes it with --apply",
-                   c->name);
+                   shell_word(c->name, buffer, sizeof buffer));
+    restart(c, f);
     if (c->kind == CONTAINER_PVE) {
-        finding_remedy(f, "pct stop %s && pct start %s", c->name, c->name);
         finding_remedy(
             f,
             "for good: replace the rules and binds by dev0: /dev/nvidiactl, dev1: /dev/nvidia0, dev2: "
@@ -26,7 +35,6 @@ static void restart_lines(const struct container *c, struct finding *f) {
             "start",
             c->file);
     } else {
-        finding_remedy(f, "lxc-stop -n %s && lxc-start -n %s", c->name, c->name);
         finding_remedy(
             f,
             "for good: a oneshot unit before lxc.service that writes the rules from /proc/devices into a file "
@@ -86,6 +94,8 @@ static void explain(const struct scene *scene, struct findings *out, const struc
                     const struct lxc_need *need) {
     const struct device_rule *rule = NULL;
     enum lxc_wrong wrong = find_wrong(scene, c, need, &rule);
+    if (rule == NULL)
+        wrong = LXC_RIGHT;
     const char *owner = rule != NULL ? majors_name(scene, rule->major) : "";
     struct finding *f = add_wrong(out, wrong, c, need, rule, owner);
     const char *file = rule != NULL ? rule->file : c->file;
@@ -206,10 +216,7 @@ static void tell_entry(const struct container *c, const struct device_entry *ent
     char where[512];
     snprintf(where, sizeof where, "%s:%d", entry->file, entry->line);
     finding_evidence(f, where, "%s", entry->text);
-    if (c->kind == CONTAINER_PVE)
-        finding_remedy(f, "pct stop %s && pct start %s", c->name, c->name);
-    else
-        finding_remedy(f, "lxc-stop -n %s && lxc-start -n %s", c->name, c->name);
+    restart(c, f);
 }
 
 /* A GPU that is bound and not allowed is lost without an error, where the others work. */

@@ -264,8 +264,8 @@ static void say_secure_boot(const struct scene *scene, const struct kernel_event
 }
 
 static bool is_misfit(const struct driver_module *disk, const char *release) {
-    size_t length = strlen(release);
-    return disk->vermagic != NULL && strstr(disk->path, "/weak-updates/") == NULL &&
+    size_t length = release == NULL ? 0 : strlen(release);
+    return length > 0 && disk->vermagic != NULL && strstr(disk->path, "/weak-updates/") == NULL &&
            (strncmp(disk->vermagic, release, length) != 0 ||
             (disk->vermagic[length] != ' ' && disk->vermagic[length] != '\0'));
 }
