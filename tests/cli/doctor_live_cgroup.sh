@@ -85,7 +85,7 @@ for delay in 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 18 20 25 30 35 40 45 50 60; do
     sleep 0.0\$(printf %02d \$delay)
     kill -9 \$! 2>/dev/null || true
     wait \$! 2>/dev/null || true
-    for try in 1 2 3 4 5 6 7 8 9 10 11 12; do
+    for try in {1..80}; do # a busy machine is slow to let a killed process go
         [ -n \"\$(left)\" ] || break
         sleep 0.25
     done

@@ -29,17 +29,3 @@ lacks out fault
 [ -c /dev/full ] && { "$GPUVET" list >/dev/full 2>err; [ $? = 2 ] || fail "a full disk behind stdout goes unnoticed"; }
 expect 0 "$GPUVET" run --dry-run --from "$CAPTURES/two-socket-8gpu"
 has out "12 rounds"
-expect 0 "$GPUVET" list --profile quick --from "$CAPTURES/two-socket-8gpu" --json
-python3 - out <<'P' || fail "the 8-GPU plan is over its limits"
-import json, sys
-p = json.load(open(sys.argv[1]))
-assert p["primary_series"] <= 40, p["primary_series"]
-assert len(p["items"]) > 20
-P
-expect 0 "$GPUVET" list --profile standard --from "$CAPTURES/two-socket-8gpu" --json
-python3 - out <<'P' || fail "the standard 8-GPU plan is over its limits"
-import json, sys
-p = json.load(open(sys.argv[1]))
-assert p["primary_series"] <= 300, p["primary_series"]
-assert p["seconds"] / p["rounds"] <= 25, p["seconds"]
-P
