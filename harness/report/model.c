@@ -49,11 +49,15 @@ char *row_base(const struct row *row) {
     return text_take(&t);
 }
 
-static void add_without(struct text *out, const char *list, const char *name) {
-    size_t length = strlen(name);
+static bool is_named(const char *member, size_t n, const char *name) {
+    size_t length = name != NULL ? strlen(name) : 0;
+    return name != NULL && n > length && member[length] == '=' && strncmp(member, name, length) == 0;
+}
+
+static void add_without(struct text *out, const char *list, const char *a, const char *b) {
     while (*list != '\0') {
         size_t n = strcspn(list, ",");
-        if (!(n > length && list[length] == '=' && strncmp(list, name, length) == 0)) {
+        if (!is_named(list, n, a) && !is_named(list, n, b)) {
             text_add_bytes(out, list, n);
             text_add(out, ",");
         }
@@ -61,12 +65,12 @@ static void add_without(struct text *out, const char *list, const char *name) {
     }
 }
 
-char *row_family(const struct row *row, const char *left_out) {
+char *row_family(const struct row *row, const char *left_out, const char *also) {
     struct text t = {0};
     text_addf(&t, "%s@%d/%s{", row->parts.bench, row->parts.version, row->parts.metric);
-    add_without(&t, row->parts.where, left_out);
+    add_without(&t, row->parts.where, left_out, also);
     text_add(&t, ";");
-    add_without(&t, row->parts.params, left_out);
+    add_without(&t, row->parts.params, left_out, also);
     text_addf(&t, "}@%s", row->parts.target);
     return text_take(&t);
 }

@@ -77,8 +77,8 @@ char *row_value(const struct row *row, const char *name);
 bool row_number(const struct row *row, const char *name, double *out);
 /* The key without a statistic's suffix. Owned. */
 char *row_base(const struct row *row);
-/* The key without one part, for what differs in that alone. Owned. */
-char *row_family(const struct row *row, const char *left_out);
+/* The key without one part or two (`also` may be NULL), for what differs in them alone. Owned. */
+char *row_family(const struct row *row, const char *left_out, const char *also);
 /* "GPU 0", or the beginning of the UUID. */
 void report_gpu_name(const struct report *r, const char *uuid, char out[32]);
 const char *row_verdict(const struct row *row);             /* "" without one */

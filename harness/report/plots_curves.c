@@ -22,8 +22,8 @@ struct curves {
     size_t n, capacity;
 };
 
-static void add_point(struct curves *c, const struct row *row, const char *axis, double x) {
-    char *family = row_family(row, axis);
+static void add_point(struct curves *c, const struct row *row, const char *axis, const char *also, double x) {
+    char *family = row_family(row, axis, also);
     struct curve *found = NULL;
     for (size_t i = 0; i < c->n && found == NULL; i++)
         found = strcmp(c->items[i].family, family) == 0 ? &c->items[i] : NULL;
@@ -63,6 +63,7 @@ static size_t points_on(const struct curve *c, bool before) {
 
 struct axis {
     const char *name;  /* of the parameter */
+    const char *also;  /* another that goes with it; NULL: none */
     const char *title; /* with its unit */
     double factor;
     size_t least_points;
@@ -110,26 +111,65 @@ static void set_curve(struct plot *p, size_t number, const char *title, size_t c
     plot_number(p, name, before ? 1 : 0);
 }
 
-/* What tells a curve from the others of its plot: the statistic and the values of its parameters. */
-static void curve_title(const struct row *row, const char *axis, struct text *out) {
+/* The statistic and the parameters of a curve, in words. */
+static void curve_words(const struct row *row, const struct axis *axis, struct strings *words) {
     struct strings members = {0};
     const char *suffix = row->parts.metric + strlen(row->series->metric);
-    text_add(out, suffix[0] == '.' ? suffix + 1 : "");
+    if (suffix[0] == '.')
+        strings_add(words, suffix + 1);
     strings_split(&members, row->parts.params, ',');
     for (size_t i = 0; i < members.count; i++) {
-        char *equals = strchr(members.items[i], '=');
+        const char *name = members.items[i];
+        char *equals = strchr(name, '=');
         double number;
-        if (equals == NULL ||
-            (strncmp(members.items[i], axis, strlen(axis)) == 0 && axis[equals - members.items[i]] == '\0'))
+        if (equals == NULL)
             continue;
         *equals = '\0';
-        if (strcmp(equals + 1, "none") == 0)
+        const char *value = equals + 1;
+        if (strcmp(name, axis->name) == 0 || (axis->also != NULL && strcmp(name, axis->also) == 0) ||
+            strcmp(value, "none") == 0)
             continue;
-        bool plain = !text_to_double(equals + 1, &number);
-        text_addf(out, "%s%s%s%s", out->length > 0 ? " " : "", plain ? "" : members.items[i],
-                  plain ? "" : " ", equals + 1);
+        /* "pinned" speaks for itself, "on" and "64" do not. */
+        bool plain = !text_to_double(value, &number) && strlen(value) > 3;
+        strings_addf(words, "%s%s%s", plain ? "" : name, plain ? "" : " ", value);
     }
     strings_free(&members);
+}
+
+/* What tells the curves of a plot apart goes to their titles, what all share to the caption. */
+struct titles {
+    struct text own[COLOURS];
+    struct text shared;
+    size_t longest;
+};
+
+static void make_titles(const struct curve *const *curves, size_t n, const struct axis *axis,
+                        struct titles *out) {
+    struct strings words[COLOURS] = {0};
+    *out = (struct titles){0};
+    for (size_t i = 0; i < n; i++)
+        curve_words(curves[i]->points[0], axis, &words[i]);
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < words[i].count; k++) {
+            bool everywhere = true;
+            for (size_t other = 0; other < n && everywhere; other++)
+                everywhere = strings_contain(&words[other], words[i].items[k]);
+            struct text *to = everywhere ? &out->shared : &out->own[i];
+            if (!everywhere || i == 0)
+                text_addf(to, "%s%s", to->length == 0 ? "" : everywhere ? ", " : " ", words[i].items[k]);
+        }
+        if (out->own[i].length == 0)
+            text_add(&out->own[i], "after");
+        out->longest = out->own[i].length > out->longest ? out->own[i].length : out->longest;
+    }
+    for (size_t i = 0; i < n; i++)
+        strings_free(&words[i]);
+}
+
+static void free_titles(struct titles *t) {
+    for (size_t i = 0; i < COLOURS; i++)
+        text_free(&t->own[i]);
+    text_free(&t->shared);
 }
 
 static void plot_title(const struct report *r, const struct row *row, struct text *out) {
@@ -157,10 +197,12 @@ static void plot_title(const struct report *r, const struct row *row, struct tex
     strings_free(&uuids);
 }
 
-static void set_caption(struct plot *p, const struct row *row, const struct depth *d, bool both) {
+static void set_caption(struct plot *p, const struct row *row, const struct depth *d, bool both,
+                        const char *shared) {
     struct text t = {0};
     free(p->caption);
-    text_addf(&t, "In %s, %s is better. %s", row->unit, row->higher_is_better ? "higher" : "lower",
+    text_addf(&t, "%s%sIn %s, %s is better. %s", shared, shared[0] != '\0' ? ". " : "", row->unit,
+              row->higher_is_better ? "higher" : "lower",
               both ? "Filled and solid: after; open and dashed: before. " : "");
     if (d->least == d->most)
         text_addf(&t, "n = %zu round%s a point", d->most, d->most == 1 ? "" : "s");
@@ -189,6 +231,8 @@ static void draw(struct report *r, const char *section, const char *script, cons
     const struct row *first = curves[0]->points[0];
     struct text title = {0};
     struct depth depth = {0};
+    struct titles titles;
+    make_titles(curves, n, axis, &titles);
     plot_title(r, first, &title);
     struct plot *p = plot_add(r, section, script, text_string(&title), text_string(&title));
     size_t number = 0;
@@ -197,13 +241,15 @@ static void draw(struct report *r, const char *section, const char *script, cons
     double most = 0;
     bool both = false;
     for (size_t i = 0; i < n; i++) {
-        struct text name = {0};
-        curve_title(curves[i]->points[0], axis->name, &name);
+        const char *name = text_string(&titles.own[i]);
         for (int before = 0; before < 2; before++) {
             if (points_on(curves[i], before == 1) == 0)
                 continue;
             struct text full = {0};
-            text_addf(&full, "%s%s", text_string(&name), before == 1 ? ", before" : "");
+            if (before == 1 && strcmp(name, "after") == 0)
+                text_add(&full, "before");
+            else
+                text_addf(&full, "%s%s", name, before == 1 ? ", before" : "");
             set_curve(p, number++, text_string(&full), i, before == 1);
             draw_side(p, curves[i], before == 1, axis->factor, &depth);
             both = both || before == 1;
@@ -215,7 +261,6 @@ static void draw(struct report *r, const char *section, const char *script, cons
             least = fmin(least, curves[i]->x[k] * axis->factor);
             most = fmax(most, curves[i]->x[k] * axis->factor);
         }
-        text_free(&name);
     }
     char limit_name[64];
     snprintf(limit_name, sizeof limit_name, "limit %.4g %.20s", limit, first->unit);
@@ -230,8 +275,11 @@ static void draw(struct report *r, const char *section, const char *script, cons
     plot_number(p, "highest", depth.highest);
     plot_number(p, "least", least);
     plot_number(p, "most", most);
-    plot_number(p, "height", 286 + 16 * (double)((number + 2) / 2));
-    set_caption(p, first, &depth, both);
+    size_t columns = titles.longest + (both ? 8 : 0) <= 22 ? 2 : 1;
+    plot_number(p, "legendcolumns", (double)columns);
+    plot_number(p, "height", 286 + 16 * ceil((double)(number + (isfinite(limit) ? 1 : 0)) / (double)columns));
+    set_caption(p, first, &depth, both, text_string(&titles.shared));
+    free_titles(&titles);
     text_free(&title);
 }
 
@@ -271,26 +319,27 @@ static void draw_groups(struct report *r, const char *section, const char *scrip
 }
 
 void plots_sweeps(struct report *r) {
-    static const struct axis axis = {"bytes", "size", 1, 3};
+    static const struct axis axis = {"bytes", NULL, "size", 1, 3};
     struct curves c = {0};
     for (size_t i = 0; i < r->n_rows; i++) {
         double bytes;
-        bool tail = text_ends(r->rows[i].parts.metric, ".p99");
+        bool tail =
+            text_ends(r->rows[i].parts.metric, ".p99") || strcmp(r->rows[i].bench, "decode.step") == 0;
         if (row_number(&r->rows[i], "bytes", &bytes) && bytes > 0 && !tail)
-            add_point(&c, &r->rows[i], "bytes", bytes);
+            add_point(&c, &r->rows[i], "bytes", NULL, bytes);
     }
     draw_groups(r, "sweeps", "sweep.gp", &axis, &c, 24);
     free_curves(&c);
 }
 
 void plots_wake(struct report *r) {
-    static const struct axis axis = {"idle_us", "idle before, ms", 1e-3, 1};
+    static const struct axis axis = {"idle_us", NULL, "idle before, ms", 1e-3, 1};
     struct curves c = {0};
     for (size_t i = 0; i < r->n_rows; i++) {
         double idle;
         if (strcmp(r->rows[i].bench, "host.wake") == 0 && row_number(&r->rows[i], "idle_us", &idle) &&
             idle > 0)
-            add_point(&c, &r->rows[i], "idle_us", idle);
+            add_point(&c, &r->rows[i], "idle_us", NULL, idle);
     }
     /* A core that was asked about one idle time only makes no curve. */
     size_t kept = 0;
@@ -309,12 +358,12 @@ void plots_wake(struct report *r) {
 }
 
 void plots_decode(struct report *r) {
-    static const struct axis axis = {"m", "batch, m", 1, 1};
+    static const struct axis axis = {"m", "bytes", "batch, m", 1, 1};
     struct curves c = {0};
     for (size_t i = 0; i < r->n_rows; i++) {
         double m;
         if (strcmp(r->rows[i].bench, "decode.step") == 0 && row_number(&r->rows[i], "m", &m) && m > 0)
-            add_point(&c, &r->rows[i], "m", m);
+            add_point(&c, &r->rows[i], "m", "bytes", m);
     }
     draw_groups(r, "decode", "wake.gp", &axis, &c, 8);
     free_curves(&c);

@@ -99,11 +99,12 @@ static void draw(struct report *r, const char *section, const char *name, const 
         least = list[i].n < least ? list[i].n : least;
         most = list[i].n > most ? list[i].n : most;
     }
-    char note[60];
+    char note[80];
+    const char *what_n = strcmp(section, "places") == 0 ? "pairs of rounds" : "rounds after";
     if (least == most)
-        snprintf(note, sizeof note, "n = %zu rounds after; bars: 95 %%", most);
+        snprintf(note, sizeof note, "n = %zu %s; bars: 95 %%", most, what_n);
     else
-        snprintf(note, sizeof note, "n = %zu to %zu rounds after; bars: 95 %%", least, most);
+        snprintf(note, sizeof note, "n = %zu to %zu %s; bars: 95 %%", least, most, what_n);
     plot_note(p, note);
 }
 
@@ -147,32 +148,46 @@ void plots_forest(struct report *r) {
 
 /* ---- host against container ---- */
 
-void plots_places(struct report *r) {
-    for (size_t i = 0; i < js_length(r->in->places) && r->n_plots < REPORT_MAX_PLOTS; i++) {
-        const js *place = js_at(r->in->places, i);
-        const js *rows = js_get(place, "series");
-        struct change *list = mem_zeroed(js_length(rows), sizeof *list);
+static struct change change_of(const js *place, const js *row) {
+    return (struct change){js_get_string(row, "label", "?"),
+                           js_get_number(row, "ratio", NAN),
+                           js_get_number(row, "low", NAN),
+                           js_get_number(row, "high", NAN),
+                           fmax(js_get_number(row, "delta", 0), 0),
+                           (size_t)js_get_int(place, "rounds", 0),
+                           kind_of(js_get_string(row, "verdict", ""))};
+}
+
+/* Rows come in the order of their keys: those of one family of cases are neighbours. */
+static void draw_place(struct report *r, const js *place) {
+    const js *rows = js_get(place, "series");
+    size_t total = js_length(rows);
+    struct change *list = mem_zeroed(total, sizeof *list);
+    for (size_t i = 0; i < total && r->n_plots < REPORT_MAX_PLOTS;) {
+        const char *family = js_get_string(js_at(rows, i), "key", "");
+        size_t length = strcspn(family, ".@");
         size_t n = 0;
-        for (size_t k = 0; k < js_length(rows); k++) {
-            const js *row = js_at(rows, k);
-            double ratio = js_get_number(row, "ratio", NAN);
-            if (strcmp(js_get_string(row, "class", ""), "primary") == 0 && isfinite(ratio) && ratio > 0)
-                list[n++] = (struct change){js_get_string(row, "label", "?"),
-                                            ratio,
-                                            js_get_number(row, "low", NAN),
-                                            js_get_number(row, "high", NAN),
-                                            fmax(js_get_number(row, "delta", 0), 0),
-                                            (size_t)js_get_int(place, "rounds", 0),
-                                            kind_of(js_get_string(row, "verdict", ""))};
-        }
+        do {
+            const js *row = js_at(rows, i);
+            list[n] = change_of(place, row);
+            bool primary = strcmp(js_get_string(row, "class", ""), "primary") == 0;
+            n += primary && isfinite(list[n].ratio) && list[n].ratio > 0 ? 1 : 0;
+            i++;
+        } while (i < total && length > 0 &&
+                 strncmp(js_get_string(js_at(rows, i), "key", ""), family, length + 1) == 0);
         struct text title = {0};
-        text_addf(&title, "%.60s against %.60s", js_get_string(place, "target", "?"),
-                  js_get_string(place, "against", "host"));
+        text_addf(&title, "%.60s against %.60s: %.*s.*", js_get_string(place, "target", "?"),
+                  js_get_string(place, "against", "host"), (int)(length < 40 ? length : 40), family);
         if (n > 0)
             draw(r, "places", text_string(&title), text_string(&title),
                  "there, over the first place, in per cent",
                  "Rounds of both alternate and are paired; primary series.", list, n);
         text_free(&title);
-        free(list);
     }
+    free(list);
+}
+
+void plots_places(struct report *r) {
+    for (size_t i = 0; i < js_length(r->in->places); i++)
+        draw_place(r, js_at(r->in->places, i));
 }

@@ -22,28 +22,8 @@ struct matrices {
     size_t n, capacity;
 };
 
-/* The key without the two parts that are the axes. */
-static char *family_of(const struct row *row, const char *a, const char *b) {
-    struct row bare = *row;
-    char *once = row_family(row, a);
-    struct key_parts parts;
-    char *twice = NULL;
-    /* row_family leaves a comma behind each member, which is good enough for a name but no key. */
-    char *where = strchr(once, '{') + 1;
-    char *semicolon = strchr(where, ';');
-    parts = row->parts;
-    parts.where = mem_copy_bytes(where, (size_t)(semicolon - where));
-    parts.params = mem_copy_bytes(semicolon + 1, strcspn(semicolon + 1, "}"));
-    bare.parts = parts;
-    twice = row_family(&bare, b);
-    free(parts.where);
-    free(parts.params);
-    free(once);
-    return twice;
-}
-
 static void add_cell(struct matrices *m, const struct row *row, const char *a, const char *b) {
-    char *family = family_of(row, a, b);
+    char *family = row_family(row, a, b);
     struct matrix *found = NULL;
     for (size_t i = 0; i < m->n && found == NULL; i++)
         found = strcmp(m->items[i].family, family) == 0 ? &m->items[i] : NULL;

@@ -62,6 +62,28 @@ static const char *plural(int64_t n) {
     return n == 1 ? "" : "s";
 }
 
+/* "lxc:129 against host: 1 regressed, 5 same" */
+static void add_places(const struct report *r, struct text *out) {
+    static const char *const verdicts[] = {"regressed", "improved", "same", "undecided"};
+    for (size_t i = 0; i < js_length(r->in->places) && i < 4; i++) {
+        const js *place = js_at(r->in->places, i);
+        const js *rows = js_get(place, "series");
+        bool any = false;
+        for (size_t v = 0; v < 4; v++) {
+            size_t n = 0;
+            for (size_t k = 0; k < js_length(rows); k++)
+                n += strcmp(js_get_string(js_at(rows, k), "verdict", ""), verdicts[v]) == 0 ? 1 : 0;
+            if (n > 0 && !any)
+                text_addf(out, " %s against %s: ", js_get_string(place, "target", "?"),
+                          js_get_string(place, "against", "?"));
+            if (n > 0)
+                text_addf(out, "%s%zu %s", any ? ", " : "", n, verdicts[v]);
+            any = any || n > 0;
+        }
+        text_add(out, any ? "." : "");
+    }
+}
+
 static const char *alone(const struct report *r, struct text *out) {
     size_t measured = 0;
     for (size_t i = 0; i < r->n_rows; i++)
@@ -81,8 +103,8 @@ static const char *alone(const struct report *r, struct text *out) {
         free(label);
         return "bad";
     }
-    text_addf(out, "%zu series were measured, each check passed. Nothing is judged: %s.", measured,
-              r->in->no_comparison != NULL ? r->in->no_comparison : "there is no run before it");
+    text_addf(out, "%zu series were measured, each check passed. There is nothing before to judge by: %s.",
+              measured, r->in->no_comparison != NULL ? r->in->no_comparison : "there is no run before it");
     return bad_findings(r->newest) > 0 ? "bad" : "plain";
 }
 
@@ -110,9 +132,7 @@ static const char *bad_news(const struct report *r, struct text *out) {
     return out->length > 0 ? "bad" : NULL;
 }
 
-const char *report_sentence(const struct report *r, struct text *out) {
-    if (r->in->comparison == NULL)
-        return alone(r, out);
+static const char *compared(const struct report *r, struct text *out) {
     int64_t family = js_get_int(js_get(r->in->comparison, "family"), "size", 0);
     int64_t undecided = count(r, "undecided");
     int64_t improved = count(r, "improved");
@@ -135,4 +155,10 @@ const char *report_sentence(const struct report *r, struct text *out) {
     else
         text_addf(out, "%s", improved > 0 ? "." : ": all judged series are the same, within what matters.");
     return undecided > 0 && improved == 0 ? "unsure" : "good";
+}
+
+const char *report_sentence(const struct report *r, struct text *out) {
+    const char *kind = r->in->comparison == NULL ? alone(r, out) : compared(r, out);
+    add_places(r, out);
+    return kind;
 }

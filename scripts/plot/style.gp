@@ -13,7 +13,7 @@ ink = "#404040"
 grid_rgb = "#d0d0d0"
 band_rgb = "#e8e8e8"
 array colour[8] = ["#0072B2", "#D55E00", "#009E73", "#E69F00", "#CC79A7", "#56B4E9", "#948A00", "#777777"]
-array mark[8] = [7, 5, 9, 11, 13, 6, 4, 8]
+array mark[8] = [7, 5, 9, 11, 13, 15, 2, 3]
 small = format eq "png" ? ",20" : ",11"
 tiny = format eq "png" ? ",17" : ",9.5"
 set encoding utf8

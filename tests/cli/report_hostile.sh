@@ -11,7 +11,7 @@ folder = sys.argv[1]
 page = open(folder + "/index.html", encoding="utf-8").read()
 allowed = {"html", "head", "meta", "link", "title", "style", "body", "header", "main", "footer", "nav", "section", "article", "div", "p",
            "h1", "h2", "h3", "span", "b", "i", "a", "ul", "li", "table", "thead", "tbody", "tr", "th", "td", "code", "pre", "small", "br",
-           "figure", "figcaption", "details", "summary", "input", "script", "svg", "g", "path", "text", "tspan", "defs", "rect", "circle",
+           "figure", "figcaption", "details", "summary", "input", "label", "script", "svg", "g", "path", "text", "tspan", "defs", "rect", "circle",
            "use", "polygon", "polyline", "line", "clippath"}
 class Page(html.parser.HTMLParser):
     scripts = 0

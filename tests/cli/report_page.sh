@@ -82,7 +82,7 @@ fi
 # Alone: nothing is judged, and the sections say why they are empty.
 python3 "$GPUVET_SOURCE/tests/cli/make_run.py" plain.jsonl gpus=1 || fail "make_run.py"
 expect 0 "$GPUVET" report plain.jsonl -o out2
-for words in "Nothing is judged" "No GEMM was measured" "This run has one place only" "One run makes no history" \
+for words in "There is nothing before to judge by" "No GEMM was measured" "This run has one place only" "One run makes no history" \
     "No wake-up was measured" "This run holds no finding"; do
     has out2/index.html "$words"
 done
