@@ -3,12 +3,13 @@
 #include "unit/unit.h"
 
 #include "stats/decide.h"
+#include "stats/distributions.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_RUNS = 6, MAX_ROUNDS = 20, MAX_SERIES = 24 };
+enum { MAX_RUNS = 12, MAX_ROUNDS = 20, MAX_SERIES = 24 };
 
 static uint64_t seed;
 
@@ -171,6 +172,110 @@ static void ranks_veto(void **state) {
     assert_true(judge(1)->verdict != VERDICT_REGRESSED);
 }
 
+/* ---- by hand ---- */
+
+/* The `i`-th of `n` offsets whose mean is 0 and whose variance (n - 1) is exactly `spread` squared: half
+ * above, half below, and one in the middle where n is odd. */
+static double offset(size_t i, size_t n, double spread) {
+    double squares = (double)(n % 2 == 0 ? n : n - 1);
+    double each = spread * sqrt((double)(n - 1) / squares);
+    return n % 2 != 0 && i == n - 1 ? 0 : i % 2 == 0 ? each : -each;
+}
+
+static struct decide_side patterned(struct made_side *side, size_t runs, size_t rounds, double level,
+                                    double between, double round) {
+    for (size_t i = 0; i < runs; i++) {
+        for (size_t j = 0; j < rounds; j++)
+            side->values[i][j] =
+                level * exp((runs > 1 ? offset(i, runs, between) : 0) + offset(j, rounds, round));
+        side->pointers[i] = side->values[i];
+        side->counts[i] = rounds;
+    }
+    return (struct decide_side){runs, side->pointers, side->counts};
+}
+
+static struct decide_series *one_series(struct decide_side before, struct decide_side after, double delta,
+                                        double between) {
+    family.series[0] = (struct decide_series){.before = before,
+                                              .after = after,
+                                              .primary = true,
+                                              .delta_rel = delta,
+                                              .between_rel = between,
+                                              .class_name = "x"};
+    return &family.series[0];
+}
+
+static double half_width(const struct decide_result *r) {
+    return log(r->high / r->low) / 2;
+}
+
+/* A class of one series has no prior, so its interval can be worked out with pencil and paper. */
+static void interval_as_by_hand(void **state) {
+    (void)state;
+    struct made_side *before = &family.before[0], *after = &family.after[0];
+    /* Runs that agree to the last digit, of rounds that do not: a mean of 12 is no surer than its rounds. */
+    one_series(patterned(before, 3, 12, 100, 0, 0.03), patterned(after, 1, 12, 100, 0, 0.03), 0.02, 0.001);
+    const struct decide_result *r = judge(1);
+    double s2 = 0.03 * 0.03;
+    double run = s2 / 12;
+    assert_true(fabs(half_width(r) - dist_t_critical(0.05, 2) * sqrt(run / 3 + run)) < 1e-9);
+    /* AFTER with 4 rounds only varies more than the runs that the estimate comes from. */
+    one_series(patterned(before, 3, 12, 100, 0, 0.03), patterned(after, 1, 4, 100, 0, 0.03), 0.02, 0.001);
+    r = judge(1);
+    assert_true(fabs(half_width(r) - dist_t_critical(0.05, 2) * sqrt(run / 3 + s2 / 4)) < 1e-9);
+    /* No spread of runs is known: the rounds', and the default for each side. */
+    one_series(patterned(before, 1, 12, 100, 0, 0.03), patterned(after, 1, 12, 100, 0, 0.03), 0.02, 0.01);
+    r = judge(1);
+    double by_default = 2 * s2 / 12 + 2 * 0.01 * 0.01;
+    assert_true(fabs(half_width(r) - dist_t_critical(0.05, 22) * sqrt(by_default)) < 1e-9);
+    /* Nothing moved, but the 90 % interval reaches beyond δ: that is not "the same". */
+    assert_true(dist_t_critical(0.10, 22) * sqrt(by_default) > log(1.02));
+    assert_int_equal(r->verdict, VERDICT_UNDECIDED);
+}
+
+/* Many runs make a change significant by the default spread, but the default itself may be wrong by a factor:
+ * only beyond three times it counts. */
+static void default_spread_is_trusted_thrice(void **state) {
+    (void)state;
+    struct made_side *before = &family.before[0], *after = &family.after[0];
+    static const double changes[] = {2.9, 3.1};
+    for (size_t i = 0; i < 2; i++) {
+        one_series(patterned(before, 2, 12, 100, 0, 0.0005),
+                   patterned(after, 6, 12, 100 * exp(changes[i] * 0.01), 0, 0.0005), 0.005, 0.01);
+        const struct decide_result *r = judge(1);
+        assert_true(r->between_is_default && r->p_adjusted <= DECIDE_FAMILY_ALPHA);
+        assert_int_equal(r->verdict, i == 0 ? VERDICT_UNDECIDED : VERDICT_REGRESSED);
+        if (i == 0)
+            assert_non_null(strstr(r->reason, "between-run spread"));
+    }
+}
+
+/* What is said to decide does, and less does not. */
+static void needs_are_what_decides(void **state) {
+    (void)state;
+    static struct made_side many[2];
+    one_series(patterned(&many[0], 1, 4, 100, 0, 0.03), patterned(&many[1], 1, 4, 100, 0, 0.03), 0.025,
+               0.001);
+    struct decide_result r = *judge(1);
+    assert_int_equal(r.verdict, VERDICT_UNDECIDED);
+    assert_true(r.rounds_needed > 4 && r.rounds_needed <= MAX_ROUNDS);
+    size_t n = (size_t)r.rounds_needed;
+    one_series(patterned(&many[0], 1, n, 100, 0, 0.03), patterned(&many[1], 1, n, 100, 0, 0.03), 0.025,
+               0.001);
+    assert_int_equal(judge(1)->verdict, VERDICT_SAME);
+    one_series(patterned(&many[0], 3, 4, 100, 0.01, 0.0001), patterned(&many[1], 3, 4, 100, 0.01, 0.0001),
+               0.0125, 0.001);
+    r = *judge(1);
+    assert_int_equal(r.verdict, VERDICT_UNDECIDED);
+    assert_true(r.runs_needed > 3 && r.runs_needed <= MAX_RUNS);
+    n = (size_t)r.runs_needed;
+    for (size_t runs = 3; runs <= n; runs++) {
+        one_series(patterned(&many[0], runs, 4, 100, 0.01, 0.0001),
+                   patterned(&many[1], runs, 4, 100, 0.01, 0.0001), 0.0125, 0.001);
+        assert_int_equal(judge(1)->verdict, runs < n ? VERDICT_UNDECIDED : VERDICT_SAME);
+    }
+}
+
 /* What is shown of the two sides is what the ratio is made of, also where medians would tell another story:
  * two fast rounds of twelve move the mean of the logs, but no median. */
 static void sides_agree_with_the_ratio(void **state) {
@@ -277,11 +382,19 @@ static void small_classes_share(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(clear_changes),       cmocka_unit_test(below_what_matters),
-        cmocka_unit_test(single_runs),         cmocka_unit_test(descriptive_is_shown_only),
-        cmocka_unit_test(unusable_input),      cmocka_unit_test(ranks_veto),
-        cmocka_unit_test(no_spread_at_all),    cmocka_unit_test(rate_of_false_alarms),
-        cmocka_unit_test(small_classes_share), cmocka_unit_test(sides_agree_with_the_ratio),
+        cmocka_unit_test(clear_changes),
+        cmocka_unit_test(below_what_matters),
+        cmocka_unit_test(single_runs),
+        cmocka_unit_test(descriptive_is_shown_only),
+        cmocka_unit_test(unusable_input),
+        cmocka_unit_test(ranks_veto),
+        cmocka_unit_test(no_spread_at_all),
+        cmocka_unit_test(rate_of_false_alarms),
+        cmocka_unit_test(small_classes_share),
+        cmocka_unit_test(sides_agree_with_the_ratio),
+        cmocka_unit_test(interval_as_by_hand),
+        cmocka_unit_test(default_spread_is_trusted_thrice),
+        cmocka_unit_test(needs_are_what_decides),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

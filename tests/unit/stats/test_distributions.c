@@ -57,6 +57,9 @@ static void ranks(void **state) {
     /* U = 0, mean 50, sigma sqrt(175), half a step of continuity: z = 49.5 / 13.2288. */
     near(dist_mann_whitney(x, 10, y, 10), erfc(49.5 / sqrt(175) / M_SQRT2), 1e-6);
     near(dist_mann_whitney(y, 10, x, 10), dist_mann_whitney(x, 10, y, 10), 1e-12);
+    /* Ties: ranks 2 2 5 against 2 5 5, so U = 3 about a mean of 4.5, and the variance is 9/12 (7 - 48/30). */
+    const double few[] = {1, 1, 2}, many[] = {1, 2, 2};
+    near(dist_mann_whitney(few, 3, many, 3), erfc(1 / sqrt(2 * 4.05)), 1e-9);
     const double equal[] = {5, 5, 5};
     assert_true(dist_mann_whitney(equal, 3, equal, 3) == 1);
     assert_true(dist_mann_whitney(x, 10, x, 10) > 0.9);
