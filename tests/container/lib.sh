@@ -74,7 +74,15 @@ PY
 
 # Whatever gpuvet is still there, as this machine's processes; each container is seen from outside.
 left_processes() {
-    pgrep -f '(gpuvet[^ ]*|/proc/self/exe) (worker --(unlink|parked)|enter|undo)' | grep -vx "$$" || true
+    local pid parent
+    # A run of somebody else on this machine has children of the same name.
+    for pid in $(pgrep -f '(gpuvet[^ ]*|/proc/self/exe) (worker --(unlink|parked)|enter|undo)' | grep -vx "$$"); do
+        parent=$(ps -o ppid= -p "$pid" | tr -d ' ')
+        if grep -qsz '^run$' "/proc/$parent/cmdline" && [ "$(readlink "/proc/$parent/cwd")" != "$PWD" ]; then
+            continue
+        fi
+        echo "$pid"
+    done
 }
 
 # nothing_left SECONDS FOLDER…: no process of ours, no file in these folders, after at most so long.
