@@ -4,6 +4,7 @@
 #include "unit/unit.h"
 
 #include "bench/nccl_common.c"
+#include "bench/nccl_pair.c"
 #include "bench/nccl_set.c"
 
 #include <dlfcn.h>
@@ -407,6 +408,45 @@ static void none_is_a_skip(void **state) {
     setenv("GPUVET_NCCL", GPUVET_FAKES_DIR "/libnccl.so", 1);
 }
 
+/* The last rung of the P2P ladder: between any two of the item's GPUs, whatever else it holds. */
+static void pairs(void **state) {
+    (void)state;
+    static const struct {
+        const char *settings, *library, *words;
+        enum nccl_pair_verdict verdict;
+    } rows[] = {
+        {"", "/libnccl.so", "is right at both", NCCL_PAIR_OK},
+        {"wrong 1 yes\n", "/libnccl.so", "1 of 262144 numbers are wrong at rank 1, the first at offset 4",
+         NCCL_PAIR_WRONG},
+        {"fail ncclAllReduce\n", "/libnccl.so", "out of space in /dev/shm", NCCL_PAIR_FAILED},
+        {"", "/none", "GPUVET_NCCL", NCCL_PAIR_ABSENT},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct bed b;
+        struct nccl_pair pair;
+        char path[256];
+        snprintf(path, sizeof path, "%s%s", GPUVET_FAKES_DIR, rows[i].library);
+        setenv("GPUVET_NCCL", path, 1);
+        settings(rows[i].settings);
+        shelved[0] = NULL;
+        begin(&b, 4, "float", 4096, "out", "time");
+        nccl_pair_check(&b.context, &b.gpus[1], &b.gpus[3], &pair);
+        assert_int_equal(pair.verdict, rows[i].verdict);
+        if (strstr(pair.why, rows[i].words) == NULL)
+            fail_msg("%s", pair.why);
+        assert_int_equal(current, 1); /* `from` stays current */
+        if (pair.verdict == NCCL_PAIR_OK) {
+            assert_true(pair.seconds > 0);
+            nccl_pair_check(&b.context, &b.gpus[1], &b.gpus[3], &pair);
+            assert_true(pair.seconds == 0); /* the communicator was kept */
+        }
+        end(&b);
+    }
+    shelved[0] = NULL;
+    setenv("GPUVET_NCCL", GPUVET_FAKES_DIR "/libnccl.so", 1);
+    settings("");
+}
+
 /* What nccl-tests prints: 8 ranks, 64 MiB in 250 us. */
 static void bandwidths(void **state) {
     (void)state;
@@ -478,6 +518,7 @@ int main(void) {
         cmocka_unit_test(out_of_space_is_named),
         cmocka_unit_test(too_old_is_a_skip),
         cmocka_unit_test(none_is_a_skip),
+        cmocka_unit_test(pairs),
         cmocka_unit_test(bandwidths),
         cmocka_unit_test(sums_are_exact),
         cmocka_unit_test(what_ranks_are_at),
