@@ -372,6 +372,18 @@ static void pinning_that_fails_leaves_nothing(void **state) {
     }
 }
 
+/* Nine tenths of what is available; other processes take and give meanwhile, so not to the byte. */
+static void memory_is_left_to_the_system(void **state) {
+    (void)state;
+    struct error err = {0};
+    int64_t kib = available_kib();
+    if (kib < 0)
+        skip_because("/proc/meminfo does not tell what memory is available");
+    assert_true(host_memory_suffices((size_t)kib * 1024 / 2, &err));
+    assert_false(host_memory_suffices((size_t)kib * 1024 / 4 * 5, &err));
+    assert_non_null(strstr(err.text, "MiB are available"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(copies_walk_through_the_buffer),
@@ -383,6 +395,7 @@ int main(void) {
         cmocka_unit_test(small_memory_is_not),
         cmocka_unit_test(memory_that_a_gpu_does_not_see_is_registered_anew),
         cmocka_unit_test(pinning_that_fails_leaves_nothing),
+        cmocka_unit_test(memory_is_left_to_the_system),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
