@@ -2,6 +2,7 @@
 /* CDI specifications: nodes and libraries written down when the specification was made. */
 #include "doctor/doctor.h"
 #include "doctor/majors.h"
+#include "doctor/shell_word.h"
 #include "doctor/versions.h"
 #include "system/look.h"
 
@@ -10,7 +11,8 @@
 #include <string.h>
 
 static void remedy(struct finding *f, const struct container *c) {
-    finding_remedy(f, "nvidia-ctk cdi generate --output=%s", c->file);
+    char buffer[512];
+    finding_remedy(f, "nvidia-ctk cdi generate --output=%s", shell_word(c->file, buffer, sizeof buffer));
     finding_remedy(
         f, "for good: systemctl enable --now nvidia-cdi-refresh.service (toolkit 1.18 and later), or a "
            "oneshot unit with that line before docker.service and podman's units");
@@ -114,7 +116,9 @@ static void check_cdi(const struct scene *scene, struct findings *out) {
             struct finding *f = finding_add(out, "cdi.unreadable", SEVERITY_WARN,
                                             "the CDI specification %s cannot be read", c->file);
             finding_evidence(f, c->file, "%s", c->problem);
-            finding_remedy(f, "remove it, or make it anew: nvidia-ctk cdi generate --output=%s", c->file);
+            char buffer[512];
+            finding_remedy(f, "remove it, or make it anew: nvidia-ctk cdi generate --output=%s",
+                           shell_word(c->file, buffer, sizeof buffer));
         } else if (ours && !is_overridden(scene, c)) {
             check_numbers(scene, c, out);
             check_nodes(scene, c, out);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Device nodes: there, a device, the right one, and open to whoever asks. */
 #include "doctor/access.h"
+#include "doctor/shell_word.h"
 #include "system/look.h"
 
 #include <stdlib.h>
@@ -69,7 +70,8 @@ static void check_mounts(const struct scene *scene, struct findings *out) {
         struct finding *f = finding_add(out, "nodes.mount-dead", SEVERITY_WARN,
                                         "the file system mounted at %s does not answer", point);
         finding_evidence(f, point, "stat does not return");
-        finding_remedy(f, "bring its server back, or umount -l %s", point);
+        char buffer[512];
+        finding_remedy(f, "bring its server back, or umount -l %s", shell_word(point, buffer, sizeof buffer));
     }
 }
 

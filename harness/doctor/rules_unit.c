@@ -4,6 +4,7 @@
  * nvidiactl). */
 #include "doctor/doctor.h"
 #include "doctor/majors.h"
+#include "doctor/shell_word.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -63,8 +64,10 @@ static void check_unit(const struct scene *scene, const struct container *unit, 
             finding_evidence(f, unit->file, "no DeviceAllow=char-%s", right);
         }
         finding_evidence(f, "/proc/devices", "%d %s", major, right);
-        finding_remedy(f, "systemctl edit %s, and add: [Service] DeviceAllow=char-%s rw", unit->name, right);
-        finding_remedy(f, "systemctl daemon-reload && systemctl restart %s", unit->name);
+        char buffer[512];
+        const char *word = shell_word(unit->name, buffer, sizeof buffer);
+        finding_remedy(f, "systemctl edit %s, and add: [Service] DeviceAllow=char-%s rw", word, right);
+        finding_remedy(f, "systemctl daemon-reload && systemctl restart %s", word);
         return;
     }
     if (unknown == NULL)

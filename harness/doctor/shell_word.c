@@ -17,7 +17,7 @@ const char *shell_word(const char *s, char *buffer, size_t size) {
     for (const char *at = s; *at != '\0' && fits; at++) {
         const char *piece = *at == '\'' ? "'\\''" : NULL;
         size_t length = piece != NULL ? strlen(piece) : 1;
-        fits = n + length + 3 < size;
+        fits = n + length + 3 <= size;
         if (fits)
             memcpy(buffer + 1 + n, piece != NULL ? piece : at, length);
         n += fits ? length : 0;

@@ -20,11 +20,6 @@ static struct container *add(struct container_list *list, enum container_kind ki
     return container;
 }
 
-/* `name` without `suffix`. */
-static char *stem(const char *name, const char *suffix) {
-    return mem_copy_bytes(name, strlen(name) - strlen(suffix));
-}
-
 static void read_lxc(const struct source *source, enum container_kind kind, const char *name,
                      const char *file, struct container_list *out) {
     struct text text = {0};
@@ -39,15 +34,17 @@ static void read_lxc(const struct source *source, enum container_kind kind, cons
 static void read_pve(const struct source *source, struct container_list *out) {
     struct strings names = {0};
     look_list(source, "/etc/pve/lxc", &names);
-    for (size_t i = 0; i < names.count; i++)
-        if (text_ends(names.items[i], ".conf")) {
-            struct text file = {0};
-            char *name = stem(names.items[i], ".conf");
-            text_addf(&file, "/etc/pve/lxc/%s", names.items[i]);
-            read_lxc(source, CONTAINER_PVE, name, text_string(&file), out);
-            text_free(&file);
-            free(name);
-        }
+    for (size_t i = 0; i < names.count; i++) {
+        size_t digits = strspn(names.items[i], "0123456789"); /* others are somebody's copies */
+        if (digits == 0 || strcmp(names.items[i] + digits, ".conf") != 0)
+            continue;
+        struct text file = {0};
+        char *name = mem_copy_bytes(names.items[i], digits);
+        text_addf(&file, "/etc/pve/lxc/%s", names.items[i]);
+        read_lxc(source, CONTAINER_PVE, name, text_string(&file), out);
+        text_free(&file);
+        free(name);
+    }
     strings_free(&names);
 }
 
