@@ -6,6 +6,8 @@
 #include "base/text.h"
 #include "bench/copy_latency.c"
 
+enum { N_SWEEPS = 8 };
+
 static struct fake {
     int copies;    /* since the last time something else was done */
     int lost_from; /* the copies from this one on never run; 0: all do */
@@ -13,6 +15,9 @@ static struct fake {
     bool spoilt;       /* the destination does not hold the data */
     enum gpu_wait how; /* of the last wait */
     struct text log;
+    double sweeps[N_SWEEPS]; /* what each sweep takes; the last one again and again */
+    int n_sweeps;
+    int astray; /* this sweep goes astray, counted from 1; 0: none */
 } fake;
 
 static void note(const char *what) {
@@ -133,7 +138,7 @@ bool gpu_wait_for(gpu_stream stream, enum gpu_wait how, gpu_event event, struct 
     return true;
 }
 
-/* ---- what only the chase asks for ---- */
+/* ---- what the chase asks for ---- */
 
 bool gpu_stream_make(gpu_stream *out, struct error *err) {
     *out = NULL;
@@ -165,8 +170,11 @@ void gpu_unregister(void *p) {
 
 bool gpu_chase_sweep(const struct gpu_chase *chase, const struct gpu_device *device, gpu_stream stream,
                      struct gpu_chase_result *out, struct error *err) {
-    (void)chase, (void)device, (void)stream, (void)out;
-    return FAIL(err, ERROR_GPU, "no chase is wanted here");
+    (void)chase, (void)device, (void)stream, (void)err;
+    *out = (struct gpu_chase_result){.ns = fake.sweeps[fake.n_sweeps], .sm_mhz = 1500, .multiprocessors = 7};
+    fake.n_sweeps += fake.n_sweeps + 1 < N_SWEEPS ? 1 : 0;
+    out->wrong = fake.n_sweeps == fake.astray ? 1 : 0;
+    return true;
 }
 
 /* ---- tests ---- */
@@ -210,10 +218,80 @@ static void copies_that_stop_after_the_warm_up(void **state) {
     text_free(&fake.log);
 }
 
+/* A sweep that goes astray fails the item, in the warm-up too: nothing after it hides it. */
+static void a_chase_that_goes_astray(void **state) {
+    (void)state;
+    for (int at = 1; at <= 4; at++) {
+        struct error err = {0};
+        struct samples out = {0};
+        struct verification found = {0};
+        struct chase_state chase = {0};
+        static const char params[] = "{\"hops\":256}";
+        js *all = js_parse(params, sizeof params - 1, &err);
+        struct case_context context = {.params = all,
+                                       .wanted_samples = 3,
+                                       .state = &chase,
+                                       .flags = js_new_array(),
+                                       .extra = js_new_object(),
+                                       .sm_mhz = js_new_array()};
+        fake = (struct fake){.sweeps = {1190, 1190, 1190, 1190, 1190, 1190, 1190, 1190}, .astray = at};
+        assert_true(case_copy_latency.sample(&context, &out, &err));
+        assert_true(out.count > 0);
+        assert_true(case_copy_latency.verify(&context, &found, &err));
+        assert_int_equal(found.bad, 1);
+        free(out.values);
+        js_free(all);
+        js_free(context.flags);
+        js_free(context.extra);
+        js_free(context.sm_mhz);
+    }
+}
+
+static js *chased(const double *sweeps, double *first) {
+    struct error err = {0};
+    struct samples out = {0};
+    struct chase_state chase = {0};
+    static const char params[] = "{\"hops\":256}";
+    js *all = js_parse(params, sizeof params - 1, &err);
+    struct case_context context = {.params = all,
+                                   .wanted_samples = 3,
+                                   .state = &chase,
+                                   .flags = js_new_array(),
+                                   .extra = js_new_object(),
+                                   .sm_mhz = js_new_array()};
+    fake = (struct fake){0};
+    memcpy(fake.sweeps, sweeps, sizeof fake.sweeps);
+    assert_true(case_copy_latency.sample(&context, &out, &err));
+    assert_int_equal(out.count, 3);
+    assert_int_equal(js_length(context.sm_mhz), 3);
+    *first = out.values[0];
+    free(out.values);
+    js_free(all);
+    js_free(context.extra);
+    js_free(context.sm_mhz);
+    return context.flags;
+}
+
+/* Samples begin after two sweeps that agree; when none do, the figure says so. */
+static void a_chase_begins_when_link_and_clock_are_awake(void **state) {
+    (void)state;
+    double first = 0;
+    js *flags = chased((const double[N_SWEEPS]){3000, 1300, 1190, 1189, 1188, 1, 1, 1}, &first);
+    assert_int_equal(js_length(flags), 0);
+    assert_true(first == 1188);
+    js_free(flags);
+    flags = chased((const double[N_SWEEPS]){3000, 2500, 2000, 1500, 1400, 1300, 1200, 1100}, &first);
+    assert_string_equal(js_string(js_at(flags, 0), ""), "not-steady");
+    assert_true(first == 1200);
+    js_free(flags);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(busy_and_idle),
         cmocka_unit_test(copies_that_stop_after_the_warm_up),
+        cmocka_unit_test(a_chase_begins_when_link_and_clock_are_awake),
+        cmocka_unit_test(a_chase_that_goes_astray),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
