@@ -304,24 +304,28 @@ bool session_run(struct session *s, js *item, struct interrupt *interrupt, struc
     int64_t end =
         clock_now(&clock) + js_get_int(item, "deadline_ms", 0) * NS_PER_MS + verdict_grace_ns + 5 * NS_PER_S;
     int64_t heard = clock_now(&clock);
+    int64_t said = heard;
     while (got == WAIT_MESSAGE) {
         js *message = NULL;
-        int64_t now = clock_now(&clock);
-        int64_t until = quiet || now + beat_every_ns > end ? end : now + beat_every_ns;
+        int64_t until = quiet || said + beat_every_ns > end ? end : said + beat_every_ns;
         got = next_message(s, until, interrupt, &message, &err);
+        int64_t now = clock_now(&clock);
         if (got == WAIT_MESSAGE) {
-            heard = clock_now(&clock);
+            heard = now;
             bool last = take_message(answer, message, id, &err);
             js_free(message);
             if (last)
                 return true;
             if (err.kind != ERROR_NONE)
                 got = WAIT_BROKEN;
+        } else if (got == WAIT_TIMEOUT && now < end && (quiet || now - heard < silence_limit_ns)) {
+            got = WAIT_MESSAGE;
         }
-        now = clock_now(&clock);
-        bool still_waiting = got == WAIT_TIMEOUT && now < end && (quiet || now - heard < silence_limit_ns);
-        if (still_waiting)
-            got = quiet || send_beat(s, &err) ? WAIT_MESSAGE : WAIT_ENDED;
+        /* Also while the other side speaks: its beats say nothing about ours. */
+        if (got == WAIT_MESSAGE && !quiet && now - said >= beat_every_ns) {
+            said = now;
+            got = send_beat(s, &err) ? WAIT_MESSAGE : WAIT_ENDED;
+        }
     }
     judge_loss(s, got, &err, answer);
     return false;
