@@ -147,13 +147,8 @@ static void tell_lanes(const struct state *s, struct case_context *context) {
 
 bool copy_lanes_sample(struct case_context *context, struct samples *out, struct error *err) {
     struct state *s = context->state;
-    bool bidir = context->n_gpus == 1;
-    const struct lanes_work work = {.loads = s->loads,
-                                    .queue = queue,
-                                    .arg = s,
-                                    .bench = bench_find(bidir ? "copy.bidir" : "copy.all"),
-                                    .poison = poison,
-                                    .value = value};
+    const struct lanes_work work = {
+        .loads = s->loads, .queue = queue, .arg = s, .poison = poison, .value = value};
     bool good = lanes_sample(s->lanes, &work, context, out, err);
     tell_lanes(s, context);
     return good;

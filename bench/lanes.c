@@ -223,8 +223,8 @@ static bool run_batch(struct lanes *l, const struct lanes_work *work, struct cas
         if (!queue_lane(l, i, load, false, work->queue, work->arg, err))
             return RELAY(err);
     }
-    if (work->bench != NULL)
-        link_look(work->bench, context, l->lanes[l->n - 1].stream);
+    if (!work->links_idle)
+        link_look(context, l->lanes[l->n - 1].stream);
     *seconds = 0;
     for (int i = 0; i < l->n; i++) {
         const struct lane *lane = &l->lanes[i];

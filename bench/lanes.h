@@ -65,9 +65,8 @@ struct lanes_work {
     const struct lane_load *loads;
     lanes_queue_fn *queue;
     void *arg;
-    /* The case itself, whose links are looked at while the warm-up loads them (run/link_look.h). NULL: no
-     * look. */
-    const struct bench_case *bench;
+    bool links_idle; /* what the lanes do leaves the PCIe links alone (NVLink): nobody looks at them in the
+                        warm-up (run/link_look.h) */
     /* Spoils the destinations, after the warm-up. A case that uses this leaves bench_case.poison empty. NULL:
      * nothing to spoil. */
     bool (*poison)(struct case_context *context, struct error *err);

@@ -13,8 +13,6 @@
 enum { BYTES = 128 << 20, SAMPLES = 3, OPERATIONS = 1, NVLINK_OPERATIONS = 4, GPUS = 3 };
 static const double lane_seconds = 0.006; /* making, filling and checking one */
 
-extern const struct bench_case case_p2p_all;
-
 static const struct metric metrics[] = {{"bandwidth", QUANTITY_BANDWIDTH, TIMING_HOST}, {0}};
 
 static const struct series_row series[] = {
@@ -196,10 +194,6 @@ static void instances(const struct node *node, struct instance_list *out) {
     free(m.paths);
 }
 
-static bool sample(struct case_context *context, struct samples *out, struct error *err) {
-    return p2p_sample(&case_p2p_all, context, out, err);
-}
-
 const struct bench_case case_p2p_all = {
     .name = "p2p.all",
     .version = 1,
@@ -212,7 +206,7 @@ const struct bench_case case_p2p_all = {
     .series = series,
     .instances = instances,
     .prepare = p2p_prepare,
-    .sample = sample,
+    .sample = p2p_sample,
     .verify = p2p_verify,
     .finish = p2p_finish,
 };

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const struct bench_case case_p2p_bidir;
-
 static const struct metric metrics[] = {{"bandwidth", QUANTITY_BANDWIDTH, TIMING_HOST}, {0}};
 
 static const struct series_row series[] = {
@@ -63,10 +61,6 @@ static void instances(const struct node *node, struct instance_list *out) {
     free(paths);
 }
 
-static bool sample(struct case_context *context, struct samples *out, struct error *err) {
-    return p2p_sample(&case_p2p_bidir, context, out, err);
-}
-
 const struct bench_case case_p2p_bidir = {
     .name = "p2p.bidir",
     .version = 1,
@@ -78,7 +72,7 @@ const struct bench_case case_p2p_bidir = {
     .series = series,
     .instances = instances,
     .prepare = p2p_prepare,
-    .sample = sample,
+    .sample = p2p_sample,
     .verify = p2p_verify,
     .finish = p2p_finish,
 };

@@ -63,8 +63,7 @@ double p2p_seconds(double copies, double bytes, double gbps);
  * [[0,2],…], places in `where`'s GPUs: the sum of all, each also alone before (detail: isolated,
  * of_isolated). */
 bool p2p_prepare(struct case_context *context, struct error *err);
-bool p2p_sample(const struct bench_case *bench, struct case_context *context, struct samples *out,
-                struct error *err);
+bool p2p_sample(struct case_context *context, struct samples *out, struct error *err);
 bool p2p_verify(struct case_context *context, struct verification *out, struct error *err);
 void p2p_finish(struct case_context *context);
 

@@ -5,8 +5,6 @@
 
 #include "bench/p2p_common.h"
 
-extern const struct bench_case case_p2p_write, case_p2p_read;
-
 void p2p_copies_instances(const struct node *node, const struct metric *metric, bool read,
                           struct instance_list *out);
 

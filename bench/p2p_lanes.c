@@ -185,13 +185,11 @@ static void tell_sum(const struct state *s, struct case_context *context) {
     js_set_bool(context->extra, "collapsed", p2p_collapsed(s->last, s->isolated, s->n));
 }
 
-static bool sample_lanes(const struct bench_case *bench, struct case_context *context, struct samples *out,
-                         struct error *err) {
+static bool sample_lanes(struct case_context *context, struct samples *out, struct error *err) {
     struct state *s = context->state;
     const char *path_class = js_get_string(context->attributes, "path_class", "");
-    bool pcie = strncmp(path_class, "NV", 2) != 0; /* else its PCIe links have nothing to do */
-    const struct lanes_work work = {
-        .loads = s->loads, .queue = queue, .arg = s, .bench = pcie ? bench : NULL};
+    bool pcie = strncmp(path_class, "NV", 2) != 0;
+    const struct lanes_work work = {.loads = s->loads, .queue = queue, .arg = s, .links_idle = !pcie};
     struct lane_time *times = mem_zeroed((size_t)s->n, sizeof *times);
     bool overlapped = true;
     s->warming = true;
@@ -232,12 +230,11 @@ static bool sample_staged(struct case_context *context, struct samples *out, str
     return good || RELAY(err);
 }
 
-bool p2p_sample(const struct bench_case *bench, struct case_context *context, struct samples *out,
-                struct error *err) {
+bool p2p_sample(struct case_context *context, struct samples *out, struct error *err) {
     struct state *s = context->state;
     if (!s->pairs[0].direct)
         return sample_staged(context, out, err) || RELAY(err);
-    bool good = sample_lanes(bench, context, out, err);
+    bool good = sample_lanes(context, out, err);
     tell_lanes(s, context);
     if (good && s->isolated != NULL)
         tell_sum(s, context);

@@ -14,10 +14,6 @@ static void instances(const struct node *node, struct instance_list *out) {
     p2p_copies_instances(node, &metrics[0], true, out);
 }
 
-static bool sample(struct case_context *context, struct samples *out, struct error *err) {
-    return p2p_sample(&case_p2p_read, context, out, err);
-}
-
 const struct bench_case case_p2p_read = {
     .name = "p2p.read",
     .version = 1,
@@ -29,7 +25,7 @@ const struct bench_case case_p2p_read = {
     .series = series,
     .instances = instances,
     .prepare = p2p_prepare,
-    .sample = sample,
+    .sample = p2p_sample,
     .verify = p2p_verify,
     .finish = p2p_finish,
 };

@@ -127,7 +127,8 @@ void shelf_put(struct shelf *shelf, const char *name, void *thing); /* `name` is
 
 /* Given to every function that runs in the worker's child. */
 struct case_context {
-    const char *metric; /* its name */
+    const struct bench_case *bench; /* the case itself */
+    const char *metric;             /* its name */
     const js *where, *attributes, *params;
     uint64_t seed; /* differs by item and round: for verification data and random order */
     int round;

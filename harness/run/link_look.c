@@ -3,11 +3,12 @@
 
 #include "system/pci_state.h"
 
-void link_look(const struct bench_case *bench, struct case_context *context, gpu_stream stream) {
+void link_look(struct case_context *context, gpu_stream stream) {
     struct source system;
     struct error ignored = {0};
     bool dry = true;
-    if (!bench->loads_link || context->n_gpus == 0 || !source_live(&system, &ignored))
+    if (context->bench == NULL || !context->bench->loads_link || context->n_gpus == 0 ||
+        !source_live(&system, &ignored))
         return;
     js *seen = js_new_object();
     for (int i = 0; i < context->n_gpus; i++) {

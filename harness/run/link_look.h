@@ -11,6 +11,6 @@
  * every GPU of the item in context->links, the last look counts. What is read when `stream` has already run
  * dry was not under load and is not kept. From sysfs: some microseconds, no driver's lock. Does nothing for a
  * case without loads_link. */
-void link_look(const struct bench_case *bench, struct case_context *context, gpu_stream stream);
+void link_look(struct case_context *context, gpu_stream stream);
 
 #endif

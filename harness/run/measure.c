@@ -48,7 +48,7 @@ static bool time_ungated(const struct bench_case *bench, struct case_context *co
     bool issued = gpu_event_record(t->start, t->stream, err) &&
                   bench->enqueue(context, t->stream, count, err) && gpu_event_record(t->stop, t->stream, err);
     if (issued)
-        link_look(bench, context, t->stream);
+        link_look(context, t->stream);
     return issued && gpu_stream_wait(t->stream, err) && gpu_event_elapsed(t->start, t->stop, seconds, err);
 }
 
@@ -232,6 +232,7 @@ js *measure_item(const js *item, struct shelf *shelf) {
     const struct metric *metric =
         bench == NULL ? NULL : find_metric(bench, js_get_string(item, "metric", ""));
     struct case_context context = {
+        .bench = bench,
         .metric = js_get_string(item, "metric", ""),
         .where = js_get(item, "where"),
         .attributes = js_get(item, "attributes"),

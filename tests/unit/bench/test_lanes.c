@@ -199,8 +199,8 @@ double gpu_clock_probe_mhz(const struct gpu_clock_probe *probe) {
     return probe->device == 0 ? 1900 : 1700;
 }
 
-void link_look(const struct bench_case *bench, struct case_context *context, gpu_stream stream) {
-    (void)bench, (void)context, (void)stream;
+void link_look(struct case_context *context, gpu_stream stream) {
+    (void)context, (void)stream;
     text_add(&fake.log, "look ");
 }
 
@@ -347,11 +347,10 @@ static bool spoil(struct case_context *context, struct error *err) {
 static void sample_two(double load_cost, double drift, struct samples *out, struct text *flags, js *mhz) {
     const struct gpu_device *const devices[] = {&gpu_a, &gpu_a};
     const struct lane_load loads[] = {{4, 4}, {0, 8}};
-    static const struct bench_case bench = {.name = "made.up"};
     struct case_context context = {.wanted_samples = 2, .flags = js_new_array(), .sm_mhz = mhz};
     struct lanes *lanes = NULL;
     struct error err = {0};
-    const struct lanes_work work = {loads, queue, &fake, &bench, spoil, first_lane};
+    const struct lanes_work work = {loads, queue, &fake, false, spoil, first_lane};
     begin();
     fake.cost[0] = 2;
     fake.cost[1] = load_cost;

@@ -13,7 +13,7 @@ static struct fake {
     double seconds[8]; /* a lane's timed operations */
     double alone;      /* seconds of one copy alone */
     bool ends_early;   /* the load's */
-    bool links_looked; /* the warm-up was given the case, to look at its links */
+    bool links_looked; /* the warm-up may look at the PCIe links */
     uint64_t bad;
 } fake;
 
@@ -131,7 +131,7 @@ bool lanes_warm_up(struct lanes *lanes, const struct lanes_work *work, struct ca
                    struct error *err) {
     (void)context;
     note("warm ");
-    fake.links_looked = work->bench != NULL;
+    fake.links_looked = !work->links_idle;
     return queue_all(lanes, work->queue, work->arg, err);
 }
 
@@ -206,8 +206,6 @@ void samples_add(struct samples *samples, double value) {
 
 /* ---- a bed ---- */
 
-static const struct bench_case some_case = {.name = "p2p.some", .loads_link = true};
-
 struct bed {
     struct case_context context;
     js *params, *attributes;
@@ -246,7 +244,7 @@ static void end(struct bed *t) {
 }
 
 static void go(struct bed *t) {
-    if (!p2p_prepare(&t->context, &t->err) || !p2p_sample(&some_case, &t->context, &t->samples, &t->err))
+    if (!p2p_prepare(&t->context, &t->err) || !p2p_sample(&t->context, &t->samples, &t->err))
         fail_msg("%s", t->err.text);
 }
 
@@ -320,7 +318,7 @@ static void staged_copies_have_no_gate(void **state) {
     js_set_string(t.params, "peer", "off");
     assert_true(p2p_prepare(&t.context, &t.err));
     assert_int_equal(fake.lanes_alive, 0);
-    assert_true(p2p_sample(&some_case, &t.context, &t.samples, &t.err));
+    assert_true(p2p_sample(&t.context, &t.samples, &t.err));
     assert_string_equal(text_string(&fake.log), "part poison copy ");
     assert_int_equal(t.samples.count, 2);
     end(&t);
