@@ -24,6 +24,8 @@ esac
 # CI has a machine to itself: all engines and daemons of tests/container come onto it.
 [ -z "${GPUVET_TEST_CONTAINERS:-}" ] || setup=--all-tests
 
+one_of_each='usage|readme|portable_needs|env_basic|topo|baseline_life|captured_machines|compare_verdicts|doctor_live|'
+one_of_each+='doctor_capture|report_page|run_simulated|run_gpu_state|host_cases|terminals|closed_descriptors|worker_protocol'
 jobs=$(nproc)
 passed=0
 failed=0
@@ -137,19 +139,26 @@ if step "set-up" scripts/setup.sh "$setup"; then
     nvcc=$(cat .deps/nvcc)
     cuda=(-DGPUVET_CUDA=OFF)
     [ -z "$nvcc" ] || cuda=(-DCMAKE_CUDA_COMPILER="$nvcc")
+    # Presets differ in how they are linked and in what they were built for: behind the two that run every test the
+    # others run containers and one of each command.
+    few=()
+    [ -n "$GPUVET_TEST_LONG" ] || few=(-R "container_|cli_($one_of_each)\$")
+    few_if_cuda=()
+    [ -z "$nvcc" ] || few_if_cuda=(${few[@]+"${few[@]}"})
 
     step "format" check_format
     step "shellcheck" check_shell
     if step "build: host-only" configure_and_build host-only; then
         step "clang-tidy" check_tidy
-        run_ctest build-host-only host-only -L 'cli|fixtures|container'
+        run_ctest build-host-only host-only -L 'cli|fixtures|container' ${few_if_cuda[@]+"${few_if_cuda[@]}"}
     fi
     step "build: debug (sanitizers)" configure_and_build debug "${cuda[@]}" &&
         run_ctest build-debug debug -L 'unit|fuzz|cli|fixtures'
     if [ -n "$nvcc" ]; then
         step "build: release" configure_and_build release "${cuda[@]}" -DGPUVET_TESTS=ON &&
             run_ctest build release -LE container
-        step "build: portable" configure_and_build portable "${cuda[@]}" && run_ctest build-portable portable -L cli
+        step "build: portable" configure_and_build portable "${cuda[@]}" &&
+            run_ctest build-portable portable -L cli ${few[@]+"${few[@]}"}
     else
         skip_step "build: release, portable" "no CUDA compiler here"
     fi
