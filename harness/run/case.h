@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The contract between a case (bench/NAME.c) and the harness. A case is one file with one `const struct
- * bench_case` at its end and one line in bench/cases.def. It prints nothing, decides no counts, and reads no
- * clock unless it samples. docs/add-a-case.md walks through one. */
+ * bench_case` at its end and one line in bench/cases.def. It prints nothing, takes as many samples as its
+ * context asks for, and reads no clock unless it samples. docs/add-a-case.md walks through one. */
 #ifndef GPUVET_RUN_CASE_H
 #define GPUVET_RUN_CASE_H
 
