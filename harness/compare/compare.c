@@ -6,7 +6,6 @@
 #include "compare/parts.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -166,14 +165,6 @@ static struct compare_row *add_row(const struct pairing *p, const struct series 
     return row;
 }
 
-static void set_not_comparable(struct compare_row *row, const char *why) {
-    struct decide_result *r = &row->result;
-    *r = (struct decide_result){.verdict = VERDICT_NOT_COMPARABLE};
-    r->before = r->after = r->ratio = r->low = r->high = r->p = r->p_adjusted = NAN;
-    r->delta = r->df = r->rounds_needed = r->runs_needed = NAN;
-    snprintf(r->reason, sizeof r->reason, "%s", why);
-}
-
 /* Why two declared series cannot be compared; false: they can. */
 static bool find_obstacle(const struct pairing *p, const struct series *s, struct text *why) {
     const struct series *old = list_find(&p->old_keys, s->key);
@@ -219,7 +210,7 @@ static void pair_rows(struct pairing *p, struct comparison *out) {
         struct compare_row *row = add_row(p, s, out);
         struct text why = {0};
         if (find_obstacle(p, s, &why))
-            set_not_comparable(row, text_string(&why));
+            row->result = decide_none(text_string(&why));
         else
             add_comparable(p, s, out->n_rows - 1);
         if (old != NULL)
@@ -232,7 +223,7 @@ static void pair_rows(struct pairing *p, struct comparison *out) {
         if (list_find(&p->new_keys, s->key) != NULL)
             continue;
         explain_absence(&p->after, &p->new_keys, s->key, &why);
-        set_not_comparable(add_row(p, s, out), text_string(&why));
+        add_row(p, s, out)->result = decide_none(text_string(&why));
         text_free(&why);
     }
 }

@@ -90,33 +90,17 @@ static js *kind_json(const struct comparison *c, enum difference_kind kind) {
     return list;
 }
 
-static js *list_json(const struct strings *strings) {
-    js *list = js_new_array();
-    for (size_t i = 0; i < strings->count; i++)
-        js_append_string(list, strings->items[i]);
-    return list;
-}
-
 js *env_diff_json(const struct comparison *c, const char *before, const char *after) {
     js *out = js_new_object();
-    js *worse = js_new_array();
-    for (size_t i = 0; i < c->n_worse; i++) {
-        js *o = js_new_object();
-        js_set_string(o, "key", c->worse[i].key);
-        js_set_string(o, "before", c->worse[i].before);
-        js_set_string(o, "after", c->worse[i].after);
-        js_set_string(o, "text", c->worse[i].text);
-        js_append(worse, o);
-    }
     js_set_string(out, "schema", "gpuvet.env-diff/1");
     js_set_string(out, "before", before);
     js_set_string(out, "after", after);
     js_set_bool(out, "same", env_diff_same(c));
-    js_set(out, "worse", worse);
+    js_set(out, "worse", compare_worse_json(c));
     js_set(out, "changed", kind_json(c, DIFFERENCE_CHANGED));
     js_set(out, "only_before", kind_json(c, DIFFERENCE_REMOVED));
     js_set(out, "only_after", kind_json(c, DIFFERENCE_ADDED));
-    js_set(out, "not_visible", list_json(&c->not_visible));
-    js_set(out, "notes", list_json(&c->notes));
+    js_set(out, "not_visible", compare_strings_json(&c->not_visible));
+    js_set(out, "notes", compare_strings_json(&c->notes));
     return out;
 }

@@ -2,6 +2,21 @@
 /* A comparison for machines: gpuvet.compare/1, results/schema/compare.schema.json. */
 #include "compare/compare.h"
 
+#include "compare/parts.h"
+
+void compare_add_figures(js *to, const struct decide_result *r) {
+    js_set_string(to, "verdict", verdict_name(r->verdict));
+    js_set_string(to, "reason", r->reason);
+    js_set_number(to, "ratio", r->ratio); /* numbers that are not known become null */
+    js_set_number(to, "low", r->low);
+    js_set_number(to, "high", r->high);
+    js_set_number(to, "p", r->p);
+    js_set_number(to, "p_adjusted", r->p_adjusted);
+    js_set_number(to, "delta", r->delta);
+    js_set_number(to, "df", r->df);
+    js_set_number(to, "rounds_needed", r->rounds_needed);
+}
+
 static js *row_json(const struct compare_row *row) {
     const struct decide_result *r = &row->result;
     js *o = js_new_object();
@@ -10,19 +25,10 @@ static js *row_json(const struct compare_row *row) {
     js_set_string(o, "class", row->primary ? "primary" : "descriptive");
     js_set_string(o, "better", row->higher_is_better ? "higher" : "lower");
     js_set_string(o, "unit", row->unit);
-    js_set_string(o, "verdict", verdict_name(r->verdict));
-    js_set_string(o, "reason", r->reason);
-    js_set_number(o, "before", r->before); /* numbers that are not known become null */
+    js_set_number(o, "before", r->before);
     js_set_number(o, "after", r->after);
-    js_set_number(o, "ratio", r->ratio);
-    js_set_number(o, "low", r->low);
-    js_set_number(o, "high", r->high);
-    js_set_number(o, "p", r->p);
-    js_set_number(o, "p_adjusted", r->p_adjusted);
-    js_set_number(o, "delta", r->delta);
-    js_set_number(o, "df", r->df);
+    compare_add_figures(o, r);
     js_set_bool(o, "between_is_default", r->between_is_default);
-    js_set_number(o, "rounds_needed", r->rounds_needed);
     js_set_number(o, "runs_needed", r->runs_needed);
     return o;
 }
@@ -34,7 +40,7 @@ static js *counts_json(const struct comparison *c) {
     return o;
 }
 
-static js *worse_json(const struct comparison *c) {
+js *compare_worse_json(const struct comparison *c) {
     js *list = js_new_array();
     for (size_t i = 0; i < c->n_worse; i++) {
         js *o = js_new_object();
@@ -62,7 +68,7 @@ static js *failures_json(const struct comparison *c) {
     return list;
 }
 
-static js *strings_json(const struct strings *list) {
+js *compare_strings_json(const struct strings *list) {
     js *out = js_new_array();
     for (size_t i = 0; i < list->count; i++)
         js_append_string(out, list->items[i]);
@@ -83,7 +89,7 @@ static js *environment_json(const struct comparison *c) {
     }
     js *out = js_new_object();
     js_set(out, "differences", list);
-    js_set(out, "not_visible", strings_json(&c->not_visible));
+    js_set(out, "not_visible", compare_strings_json(&c->not_visible));
     return out;
 }
 
@@ -98,13 +104,13 @@ js *comparison_json(const struct comparison *c) {
     js_set_int(family, "size", (int64_t)c->n_family);
     js_set_number(family, "alpha", DECIDE_FAMILY_ALPHA);
     js_set(out, "family", family);
-    js_set(out, "changed_for_the_worse", worse_json(c));
+    js_set(out, "changed_for_the_worse", compare_worse_json(c));
     js_set(out, "failures", failures_json(c));
     js *rows = js_new_array();
     for (size_t i = 0; i < c->n_rows; i++)
         js_append(rows, row_json(&c->rows[i]));
     js_set(out, "series", rows);
     js_set(out, "environment", environment_json(c));
-    js_set(out, "notes", strings_json(&c->notes));
+    js_set(out, "notes", compare_strings_json(&c->notes));
     return out;
 }

@@ -21,4 +21,10 @@ void compare_counters(const struct side *before, const struct side *after, struc
 /* A changed path class of one series: worse when the new path is longer, else a note. */
 void compare_path_class(const char *key, const char *before, const char *after, struct comparison *out);
 
+/* JSON that several outputs have; owned. */
+js *compare_worse_json(const struct comparison *c);
+js *compare_strings_json(const struct strings *list);
+/* Verdict, reason and all figures but those of the two sides. */
+void compare_add_figures(js *to, const struct decide_result *result);
+
 #endif

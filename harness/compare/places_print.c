@@ -3,6 +3,7 @@
 #include "compare/places.h"
 
 #include "base/text.h"
+#include "compare/parts.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -90,18 +91,9 @@ void place_costs_print(const struct place_costs *costs, FILE *out) {
 
 static js *result_json(const struct decide_result *r) {
     js *o = js_new_object();
-    js_set_string(o, "verdict", verdict_name(r->verdict));
-    js_set_string(o, "reason", r->reason);
-    js_set_number(o, "here", r->before); /* numbers that are not known become null */
+    js_set_number(o, "here", r->before);
     js_set_number(o, "there", r->after);
-    js_set_number(o, "ratio", r->ratio);
-    js_set_number(o, "low", r->low);
-    js_set_number(o, "high", r->high);
-    js_set_number(o, "p", r->p);
-    js_set_number(o, "p_adjusted", r->p_adjusted);
-    js_set_number(o, "delta", r->delta);
-    js_set_number(o, "df", r->df);
-    js_set_number(o, "rounds_needed", r->rounds_needed);
+    compare_add_figures(o, r);
     return o;
 }
 

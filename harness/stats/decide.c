@@ -6,6 +6,7 @@
 #include "stats/decide.h"
 
 #include "base/mem.h"
+#include "stats/decide_parts.h"
 #include "stats/distributions.h"
 #include "stats/moderate.h"
 
@@ -20,12 +21,9 @@ const double DECIDE_FAMILY_ALPHA = 0.01;
 enum {
     MIN_ROUNDS = 2, /* on each side */
     VETO_ROUNDS = 10,
-    MAX_NEEDED = 1000, /* an estimate beyond this is "none would" */
 };
 
-/* Round values are not believed to be reproducible below this (relative, one sigma): clocks tick, figures are
- * rounded, and a spread of exactly zero says only that. */
-static const double RESOLUTION = 1e-4;
+const double DECIDE_RESOLUTION = 1e-4;
 
 /* A slow boot slows many series together, so that the run means of a class are not independent draws and
  * their pooled degrees of freedom promise too much. The prior of the between-run variance is given at most
@@ -112,15 +110,21 @@ static double figure_of(const struct side_sums *side) {
     return side->runs > 0 && isfinite(side->mean) ? exp(side->mean) : NAN;
 }
 
-static double positive_or_zero(double x) {
+double positive_or_zero(double x) {
     return isfinite(x) && x > 0 ? x : 0;
+}
+
+struct decide_result decide_none(const char *reason) {
+    struct decide_result none = {.verdict = VERDICT_NOT_COMPARABLE, .before = NAN, .after = NAN};
+    none.ratio = none.low = none.high = none.p = none.p_adjusted = NAN;
+    none.delta = none.df = none.rounds_needed = none.runs_needed = NAN;
+    snprintf(none.reason, sizeof none.reason, "%s", reason);
+    return none;
 }
 
 static void summarize(const struct decide_series *series, struct work *w, struct decide_result *result) {
     *w = (struct work){0};
-    *result = (struct decide_result){.verdict = VERDICT_NOT_COMPARABLE, .before = NAN, .after = NAN};
-    result->ratio = result->low = result->high = result->p = result->p_adjusted = NAN;
-    result->df = result->rounds_needed = result->runs_needed = NAN;
+    *result = decide_none("");
     result->delta = positive_or_zero(series->delta_rel);
     struct side_sums before = sum_side(&series->before);
     struct side_sums after = sum_side(&series->after);
@@ -249,7 +253,7 @@ static void moderate_all(const struct decide_series *series, struct work *work, 
 /* Variance and degrees of freedom of the difference; df 0 where nothing is known of its spread. */
 static void difference_variance(const struct decide_series *series, struct work *w,
                                 struct decide_result *result) {
-    double floor_s2 = RESOLUTION * RESOLUTION;
+    double floor_s2 = DECIDE_RESOLUTION * DECIDE_RESOLUTION;
     double round = w->round_df > 0 ? fmax(w->round_s2, floor_s2) : 0;
     w->from_rounds =
         round * (1 / (w->runs_before * w->rounds_before) + 1 / (w->runs_after * w->rounds_after));
@@ -342,14 +346,11 @@ static bool vetoed(const struct decide_series *series) {
 }
 
 static double needed_or_nan(double n) {
-    return n > 0 && n <= MAX_NEEDED ? ceil(n) : NAN;
+    return n > 0 && n <= DECIDE_MAX_NEEDED ? ceil(n) : NAN;
 }
 
-/* The half width that decides: for a change beyond δ one that makes it significant in the whole family, else
- * one that keeps the 90 % interval inside ± δ. */
-static double wanted_error(const struct work *w, double limit, size_t family, double df) {
+double decide_wanted_error(double distance, double limit, size_t family, double df) {
     double alpha = DECIDE_FAMILY_ALPHA / (double)(family > 0 ? family : 1);
-    double distance = fabs(w->difference);
     return distance > limit ? distance / dist_t_critical(alpha, df)
                             : (limit - distance) / dist_t_critical(0.10, df);
 }
@@ -357,19 +358,20 @@ static double wanted_error(const struct work *w, double limit, size_t family, do
 /* The least number of runs on each side, from 3 on; more runs also bring degrees of freedom. */
 static double needed_runs(const struct work *w, double limit, size_t family, double run_variance) {
     double low = DECIDE_MIN_RUNS - 1;
-    double high = MAX_NEEDED;
+    double high = DECIDE_MAX_NEEDED;
     while (high - low > 1) {
         double n = floor((low + high) / 2);
-        bool enough = sqrt(2 * run_variance / n) <= wanted_error(w, limit, family, 2 * n - 2);
+        bool enough =
+            sqrt(2 * run_variance / n) <= decide_wanted_error(fabs(w->difference), limit, family, 2 * n - 2);
         *(enough ? &high : &low) = n;
     }
-    return high < MAX_NEEDED ? high : NAN;
+    return high < DECIDE_MAX_NEEDED ? high : NAN;
 }
 
 /* How many rounds a run, or runs a side, would decide if the estimate stayed where it is. */
 static void estimate_needs(const struct work *w, size_t family, struct decide_result *result) {
     double limit = log1p(result->delta);
-    double error = wanted_error(w, limit, family, w->df);
+    double error = decide_wanted_error(fabs(w->difference), limit, family, w->df);
     double target = error * error;
     double from_runs = fmax(0, w->variance - w->from_rounds);
     double rounds = fmax(w->rounds_before, w->rounds_after);
@@ -380,7 +382,7 @@ static void estimate_needs(const struct work *w, size_t family, struct decide_re
         needed_runs(w, limit, family, w->variance / (1 / w->runs_before + 1 / w->runs_after));
 }
 
-static void say(struct decide_result *result, enum verdict verdict, const char *reason) {
+void decide_say(struct decide_result *result, enum verdict verdict, const char *reason) {
     result->verdict = verdict;
     snprintf(result->reason, sizeof result->reason, "%s", reason);
 }
@@ -406,23 +408,23 @@ static void decide(const struct decide_series *series, const struct work *w, siz
     double between = positive_or_zero(series->between_rel);
     if (result->between_is_default && between == 0) {
         result->runs_needed = DECIDE_MIN_RUNS;
-        say(result, VERDICT_UNDECIDED, unknown_spread);
+        decide_say(result, VERDICT_UNDECIDED, unknown_spread);
         return;
     }
     if (fabs(w->difference) + half < limit) {
         bool differs = fabs(w->difference) > dist_t_critical(0.05, w->df) * error;
-        say(result, VERDICT_SAME, differs ? "changed, but by less than matters" : "");
+        decide_say(result, VERDICT_SAME, differs ? "changed, but by less than matters" : "");
         return;
     }
     if (result->p_adjusted <= DECIDE_FAMILY_ALPHA && fabs(w->difference) > limit) {
         bool better = (w->difference > 0) == series->higher_is_better;
         if (result->between_is_default && fabs(w->difference) <= 3 * between) {
             result->runs_needed = DECIDE_MIN_RUNS;
-            say(result, VERDICT_UNDECIDED, unknown_spread);
+            decide_say(result, VERDICT_UNDECIDED, unknown_spread);
         } else if (vetoed(series)) {
-            say(result, VERDICT_UNDECIDED, "rank test disagrees: a few rounds make the difference");
+            decide_say(result, VERDICT_UNDECIDED, "rank test disagrees: a few rounds make the difference");
         } else {
-            say(result, better ? VERDICT_IMPROVED : VERDICT_REGRESSED, "");
+            decide_say(result, better ? VERDICT_IMPROVED : VERDICT_REGRESSED, "");
         }
         return;
     }
@@ -441,9 +443,9 @@ void decide_before_after(const struct decide_series *series, size_t count, struc
     size_t family = adjust_holm(results, count);
     for (size_t i = 0; i < count; i++) {
         if (work[i].unusable != NULL)
-            say(&results[i], VERDICT_NOT_COMPARABLE, work[i].unusable);
+            decide_say(&results[i], VERDICT_NOT_COMPARABLE, work[i].unusable);
         else if (!series[i].primary)
-            say(&results[i], VERDICT_DESCRIPTIVE, "");
+            decide_say(&results[i], VERDICT_DESCRIPTIVE, "");
         else
             decide(&series[i], &work[i], family, &results[i]);
     }

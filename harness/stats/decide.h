@@ -53,6 +53,9 @@ struct decide_result {
     double rounds_needed, runs_needed; /* estimates of what would decide; NAN: none would */
 };
 
+/* "not comparable" for this reason, with no figure known. */
+struct decide_result decide_none(const char *reason);
+
 /* Judges all series together. `results` has room for `count`. */
 void decide_before_after(const struct decide_series *series, size_t count, struct decide_result *results);
 

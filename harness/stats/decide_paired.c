@@ -7,6 +7,7 @@
 #include "stats/decide_paired.h"
 
 #include "base/mem.h"
+#include "stats/decide_parts.h"
 #include "stats/distributions.h"
 #include "stats/moderate.h"
 #include "stats/robust.h"
@@ -19,9 +20,7 @@
 enum {
     EXACT_ROUNDS = 14,   /* up to here all patterns are tried */
     RANDOM_FLIPS = 9999, /* beyond: so many, and the one that was seen */
-    MAX_NEEDED = 1000,
 };
-static const double RESOLUTION = 1e-4; /* as in decide.c: values are not believed beyond this */
 
 /* A noisy round moves many series together, so that the variances of a class are no independent draws, and
  * with few rounds a class of few series knows little of what is common. At most so many degrees of freedom
@@ -40,10 +39,6 @@ struct pair_work {
     bool has_prior;
     double error, error_df; /* standard error of the mean */
 };
-
-static double positive_or_zero(double x) {
-    return isfinite(x) && x > 0 ? x : 0;
-}
 
 static const char *why_unusable(const struct paired_series *s) {
     if (s->n == 0)
@@ -139,7 +134,7 @@ static void share_variances(const struct paired_series *series, struct pair_work
 
 static double moderated(const struct pair_work *w, double s2) {
     double out = w->has_prior ? variance_moderated(s2, w->df, &w->prior) : s2;
-    return fmax(out, RESOLUTION * RESOLUTION);
+    return fmax(out, DECIDE_RESOLUTION * DECIDE_RESOLUTION);
 }
 
 static void estimate(struct pair_work *work, size_t count) {
@@ -286,24 +281,16 @@ static void test_by_holm(const struct ranked *order, size_t n, const struct pair
 
 /* ---- verdicts ---- */
 
-static void say(struct decide_result *r, enum verdict verdict, const char *reason) {
-    r->verdict = verdict;
-    snprintf(r->reason, sizeof r->reason, "%s", reason);
-}
-
 static bool enough(const struct pair_work *w, double limit, size_t family, double n) {
-    double distance = fabs(w->mean);
-    double alpha = DECIDE_FAMILY_ALPHA / (double)(family > 0 ? family : 1);
     double df = w->error_df + n - w->n;
-    double wanted = distance > limit ? distance / dist_t_critical(alpha, df)
-                                     : (limit - distance) / dist_t_critical(0.10, df);
+    double wanted = decide_wanted_error(fabs(w->mean), limit, family, df);
     return w->error * sqrt(w->n / n) <= wanted;
 }
 
 /* The least number of rounds at which an estimate that stays where it is would be decided. */
 static double needed_rounds(const struct pair_work *w, double limit, size_t family) {
     double low = w->n;
-    double high = MAX_NEEDED;
+    double high = DECIDE_MAX_NEEDED;
     if (!enough(w, limit, family, high))
         return NAN;
     while (high - low > 1) {
@@ -319,25 +306,23 @@ static void decide(const struct paired_series *s, const struct pair_work *w, siz
     double half = dist_t_critical(0.10, w->error_df) * w->error; /* of the 90 % interval */
     if (fabs(w->mean) + half < limit) {
         bool differs = fabs(w->mean) > dist_t_critical(0.05, w->error_df) * w->error;
-        say(r, VERDICT_SAME, differs ? "differs, but by less than matters" : "");
+        decide_say(r, VERDICT_SAME, differs ? "differs, but by less than matters" : "");
         return;
     }
     if (r->p_adjusted <= DECIDE_FAMILY_ALPHA && fabs(w->mean) > limit) {
         bool better = (w->mean > 0) == s->higher_is_better;
-        say(r, better ? VERDICT_IMPROVED : VERDICT_REGRESSED, "");
+        decide_say(r, better ? VERDICT_IMPROVED : VERDICT_REGRESSED, "");
         return;
     }
     r->rounds_needed = needed_rounds(w, limit, family);
-    say(r, VERDICT_UNDECIDED, "too close to the smallest effect that matters");
+    decide_say(r, VERDICT_UNDECIDED, "too close to the smallest effect that matters");
     if (isfinite(r->rounds_needed))
         snprintf(r->reason, sizeof r->reason, "about %.0f rounds would decide", r->rounds_needed);
 }
 
 static void begin(const struct paired_series *s, struct pair_work *w, struct decide_result *r) {
     *w = (struct pair_work){.unusable = why_unusable(s)};
-    *r = (struct decide_result){.verdict = VERDICT_NOT_COMPARABLE, .before = NAN, .after = NAN};
-    r->ratio = r->low = r->high = r->p = r->p_adjusted = NAN;
-    r->df = r->rounds_needed = r->runs_needed = NAN;
+    *r = decide_none("");
     r->delta = positive_or_zero(s->delta_rel);
     if (w->unusable != NULL)
         return;
@@ -349,7 +334,7 @@ static void begin(const struct paired_series *s, struct pair_work *w, struct dec
 static void finish(const struct paired_series *s, const struct pair_work *w, size_t family,
                    struct decide_result *r) {
     if (w->unusable != NULL) {
-        say(r, VERDICT_NOT_COMPARABLE, w->unusable);
+        decide_say(r, VERDICT_NOT_COMPARABLE, w->unusable);
         return;
     }
     r->ratio = exp(w->mean);
@@ -360,7 +345,7 @@ static void finish(const struct paired_series *s, const struct pair_work *w, siz
         r->high = exp(w->mean + width);
     }
     if (!s->primary)
-        say(r, VERDICT_DESCRIPTIVE, "");
+        decide_say(r, VERDICT_DESCRIPTIVE, "");
     else
         decide(s, w, family, r);
 }

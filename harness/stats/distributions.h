@@ -6,9 +6,9 @@
 
 #include <stddef.h>
 
-double dist_digamma(double x);                             /* x > 0 */
-double dist_trigamma(double x);                            /* x > 0 */
-double dist_trigamma_inverse(double y);                    /* y > 0: the x with trigamma(x) = y */
+double dist_digamma(double x);          /* x > 0 */
+double dist_trigamma(double x);         /* x > 0 */
+double dist_trigamma_inverse(double y); /* y > 0: the x with trigamma(x) = y */
 
 /* P(|T| >= |t|) with `df` degrees of freedom; INFINITY is the normal distribution. */
 double dist_t_two_sided(double t, double df);
