@@ -205,6 +205,12 @@ static int fix_or_after(const struct doctor_values *v) {
 static int run(void *values, const struct strings *arguments) {
     (void)arguments;
     const struct doctor_values *v = values;
+    if (v->from != NULL && v->from[0] == '\0')
+        return misused("--from needs the folder of a capture");
+    if (v->markdown && !v->list)
+        return misused("--markdown goes with --list");
+    if (v->json && (v->list || v->explain != NULL))
+        return misused("--json goes with a judgement, not with --list or --explain");
     if (v->apply && v->fix == NULL)
         return misused("--apply goes with --fix lxc:NAME");
     if ((v->motd != NULL || v->state != NULL) && !v->after_upgrade)

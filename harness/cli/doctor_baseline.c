@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/doctor_baseline.h"
 
+#include "base/files.h"
 #include "base/results.h"
 #include "compare/baseline.h"
 #include "system/facts.h"
@@ -9,9 +10,15 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static bool is_folder(const char *path) {
+/* A path, or the name of a folder here that holds a capture: baselines have no folders of their own. */
+static bool is_folder(const char *given) {
     struct stat st;
-    return strchr(path, '/') != NULL && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+    if (stat(given, &st) != 0 || !S_ISDIR(st.st_mode))
+        return false;
+    char *manifest = path_join(given, "manifest.json");
+    bool capture = strchr(given, '/') != NULL || stat(manifest, &st) == 0;
+    free(manifest);
+    return capture;
 }
 
 static bool capture_environment(const char *dir, js **out, struct error *err) {

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "cli/output.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -34,6 +35,14 @@ static void tell(const js *dead) {
     text_free(&points);
 }
 
+static int died(int number) {
+    struct error err = {0};
+    FAIL(&err, ERROR_SYSTEM, "reading this machine ended early: killed by signal %d%s", number,
+         number == SIGKILL ? " (by somebody, or for want of memory: see dmesg)" : "");
+    log_error(&err);
+    return 2;
+}
+
 /* -1: late. */
 static int wait_for(pid_t pid, int64_t limit_ns) {
     struct clock clock = clock_real();
@@ -42,7 +51,7 @@ static int wait_for(pid_t pid, int64_t limit_ns) {
     int status = 0;
     for (;;) {
         if (waitpid(pid, &status, WNOHANG) == pid)
-            return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+            return WIFEXITED(status) ? WEXITSTATUS(status) : died(WTERMSIG(status));
         if (clock_now(&clock) > end)
             return -1;
         clock_sleep(&clock, nap);
@@ -57,7 +66,7 @@ int doctor_guarded(int (*body)(void *argument), void *argument, const js *dead, 
         return body(argument); /* without a guard rather than not at all */
     if (pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        int status = body(argument);
+        int status = output_finish(body(argument));
         fflush(NULL);
         _exit(status);
     }

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "cli/commands.h"
+#include "cli/output.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -117,21 +118,6 @@ static int dispatch(int argc, char **argv) {
     return help ? help_on(command) : run_command(command, argc - 1, argv + 1);
 }
 
-/* What was printed must have arrived: a full disk is no success. A closed pipe is the reader's choice. */
-static int finish_output(int status) {
-    errno = 0;
-    bool failed = ferror(stdout) != 0;
-    if (fflush(stdout) != 0)
-        failed = true;
-    if (!failed || errno == EPIPE)
-        return status;
-    struct error err = {0};
-    FAIL(&err, ERROR_SYSTEM, "cannot write to standard output: %s",
-         errno != 0 ? strerror(errno) : "an earlier write failed");
-    log_error(&err);
-    return status == 0 ? EXIT_USAGE : status;
-}
-
 /* Without this the next file opened, the run file perhaps, becomes what a closed stdout or stderr was, and
  * the progress is written into it. Opened for reading only, so that writing there still fails. */
 static void fill_closed_descriptors(void) {
@@ -146,5 +132,5 @@ int main(int argc, char **argv) {
      * workers at the other end could not survive. */
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN); /* a file over the limit (ulimit -f) fails with EFBIG, which can be told */
-    return finish_output(dispatch(argc, argv));
+    return output_finish(dispatch(argc, argv));
 }

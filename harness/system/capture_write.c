@@ -33,16 +33,55 @@ static bool is_empty(const char *dir) {
     return empty;
 }
 
-bool capture_check(const char *dir, struct error *err) {
+/* Without slashes at the end, which would follow a link there. */
+static char *place_of(const char *dir) {
+    size_t length = strlen(dir);
+    while (length > 1 && dir[length - 1] == '/')
+        length--;
+    return mem_copy_bytes(dir, length);
+}
+
+/* Beside its place, so that it can be renamed. Owned; NULL with `err`. */
+static char *make_beside(const char *place, struct error *err) {
+    struct text path = {0};
+    text_addf(&path, "%s.part-%d", place, (int)getpid());
+    if (mkdir(path.data, 0700) == 0 && chmod(path.data, 0700) == 0)
+        return text_take(&path);
+    FAIL_NATIVE(err, ERROR_SYSTEM, errno,
+                "cannot make the capture %s (its folder is made beside it first): %s", place,
+                strerror(errno));
+    text_free(&path);
+    return NULL;
+}
+
+static bool check_place(const char *dir, struct error *err) {
     struct stat st;
-    if (dir[0] == '\0')
-        return FAIL(err, ERROR_USAGE, "--capture needs a folder's name");
     if (lstat(dir, &st) != 0)
         return errno == ENOENT ||
                FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot look at %s: %s", dir, strerror(errno));
     if (!S_ISDIR(st.st_mode))
         return FAIL(err, ERROR_USAGE, "%s is there and no folder; name a new one for the capture", dir);
     return is_empty(dir) || FAIL(err, ERROR_USAGE, "%s is not empty; name a new folder for the capture", dir);
+}
+
+/* The folder is made before anything is looked at, which takes seconds, so that what cannot be is said first.
+ */
+static bool try_beside(const char *place, struct error *err) {
+    char *folder = make_beside(place, err);
+    if (folder == NULL)
+        return RELAY(err);
+    (void)rmdir(folder);
+    free(folder);
+    return true;
+}
+
+bool capture_check(const char *dir, struct error *err) {
+    if (dir[0] == '\0')
+        return FAIL(err, ERROR_USAGE, "--capture needs a folder's name");
+    char *place = place_of(dir);
+    bool good = check_place(place, err) && try_beside(place, err);
+    free(place);
+    return good || RELAY(err);
 }
 
 static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *where) {
@@ -52,26 +91,15 @@ static int remove_one(const char *path, const struct stat *st, int flag, struct 
     return remove(path);
 }
 
-/* Beside its place, so that it can be renamed. Owned; NULL with `err`. */
-static char *make_beside(const char *dir, struct error *err) {
-    struct text path = {0};
-    text_add(&path, dir);
-    while (path.length > 1 && path.data[path.length - 1] == '/')
-        path.data[--path.length] = '\0';
-    text_addf(&path, ".part-%d", (int)getpid());
-    if (mkdir(path.data, 0700) == 0 && chmod(path.data, 0700) == 0)
-        return text_take(&path);
-    FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot make the folder %s: %s", path.data, strerror(errno));
-    text_free(&path);
-    return NULL;
-}
-
 static bool put(const char *folder, const char *name, const char *data, size_t length, struct error *err) {
     char *path = path_join(folder, name);
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    bool good = fd >= 0 && fd_write_all(fd, data, length, err);
+    struct error why = {0};
+    bool good = fd >= 0 && fd_write_all(fd, data, length, &why);
     if (fd < 0)
         FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot write %s: %s", path, strerror(errno));
+    else if (!good)
+        FAIL(err, ERROR_SYSTEM, "%s: %s", path, why.text);
     if (fd >= 0)
         close(fd);
     free(path);
@@ -245,14 +273,14 @@ static bool fill(const char *folder, const struct capture *c, struct error *err)
 bool capture_write(const char *dir, const struct capture *capture, struct error *err) {
     if (!capture_check(dir, err))
         return RELAY(err);
-    char *folder = make_beside(dir, err);
-    if (folder == NULL)
-        return RELAY(err);
-    bool good = fill(folder, capture, err);
-    if (good && rename(folder, dir) != 0)
+    char *place = place_of(dir);
+    char *folder = make_beside(place, err);
+    bool good = folder != NULL && fill(folder, capture, err);
+    if (good && rename(folder, place) != 0)
         good = FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot name the capture %s: %s", dir, strerror(errno));
-    if (!good)
+    if (!good && folder != NULL)
         (void)nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     free(folder);
+    free(place);
     return good || RELAY(err);
 }

@@ -34,7 +34,9 @@ static js *try_topology(void *argument) {
 static struct topology *captured_topology(const char *xml, struct error *err) {
     static const int64_t limit_ns = 20 * NS_PER_S;
     if (xml == NULL) {
-        FAIL(err, ERROR_DATA, "the capture has no topology.xml, which a plan needs");
+        FAIL(err, ERROR_DATA,
+             "the capture has no topology.xml, of which the node is drawn and planned: take one with "
+             "gpuvet doctor --capture, or copy the machine's: lstopo --of xml topology.xml");
         return NULL;
     }
     js *answer = forked_json(try_topology, (void *)(uintptr_t)xml, limit_ns, err);

@@ -25,11 +25,19 @@ for closed in '0<&-' '1>&-' '2>&-' '0<&- 1>&-' '1>&- 2>&-' '0<&- 2>&-' '0<&- 1>&
         whole "$closed" "$how"
         case $closed in 1\>\&-|\>/dev/full) has err 'cannot write to standard output' ;; esac
     done
-    for command in version list env; do
+    for command in version list env topo "doctor --list"; do
         want=0
         case $closed in *1\>*|\>*) want=2 ;; esac
         got=0
         eval "$GPUVET $command >out 2>err $closed" || got=$?
         [ "$got" = "$want" ] || fail "status $got instead of $want with $closed: $command"
     done
+    # It prints in a process of its own; what it finds here may be status 1.
+    got=0
+    eval "$GPUVET doctor >out 2>err $closed" || got=$?
+    case $closed in
+    1\>*|\>*|*' 1>'*) [ "$got" != 0 ] || fail "status 0 with $closed: doctor" ;;
+    *) [ "$got" = 0 ] || [ "$got" = 1 ] || fail "status $got with $closed: doctor" ;;
+    esac
+    case $closed in 1\>\&-|\>/dev/full) has err 'cannot write to standard output' ;; esac
 done
