@@ -67,8 +67,9 @@ struct waker *waker_start(int cpu, int64_t idle_ns, struct error *err) {
     w->cpu = cpu;
     w->idle_ns = idle_ns;
     w->fd = eventfd(0, EFD_CLOEXEC);
-    if (w->fd < 0 || pthread_create(&w->thread, NULL, waker_thread, w) != 0) {
-        FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot start a thread that wakes another");
+    int why = w->fd < 0 ? errno : pthread_create(&w->thread, NULL, waker_thread, w);
+    if (why != 0) {
+        FAIL_NATIVE(err, ERROR_SYSTEM, why, "cannot start a thread that wakes another: %s", strerror(why));
         if (w->fd >= 0)
             close(w->fd);
         free(w);

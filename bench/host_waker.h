@@ -10,6 +10,8 @@
 
 struct waker;
 
+/* Starts the thread on this CPU (OS index); it wakes the caller `idle_ns` after it went to sleep. NULL with
+ * `err`. */
 struct waker *waker_start(int cpu, int64_t idle_ns, struct error *err);
 /* Sleeps until woken; nanoseconds from just before the waker's write to the return. */
 bool waker_lateness(struct waker *waker, int64_t *ns, struct error *err);

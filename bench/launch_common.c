@@ -6,7 +6,6 @@
 
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 enum { WAKE_MIN = 3, WAKE_MAX = 50, WAKE_DELAY_NS = 1000000 };
 static const double steady = 0.01, moved = 0.1, awake_share = 1.0 / 3;
@@ -76,8 +75,7 @@ void launch_bench_free(struct launch_bench *b) {
 }
 
 void launch_rest(int64_t us) {
-    struct timespec t = {.tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000};
-    nanosleep(&t, NULL);
+    host_sleep_until(host_monotonic() + us * NS_PER_US);
 }
 
 bool launch_delay(struct launch_bench *b, int64_t ns, bool report, struct error *err) {

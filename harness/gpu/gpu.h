@@ -117,8 +117,8 @@ void gpu_gate_open(struct gpu_gate *gate);
 bool gpu_gate_held(const struct gpu_gate *gate, struct error *err);
 
 /* Mean SM clock between two probes, from clock64 and %globaltimer read on the device: queue one before and
- * one after the timed part, on its stream, outside the timed events. MHz; -1 when the interval was too short.
- */
+ * one after the timed part (`which` 0 and 1), on its stream, outside the timed events. MHz, of the middle one
+ * of the multiprocessors; -1 when the interval was too short. */
 struct gpu_clock_probe;
 bool gpu_clock_probe_make(struct gpu_clock_probe **out, struct error *err);
 void gpu_clock_probe_free(struct gpu_clock_probe *probe);
