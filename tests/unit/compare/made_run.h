@@ -24,6 +24,7 @@ struct made {
     const char *bytes;    /* of h2d; NULL: 536870912 */
     const char *version;  /* of the case; NULL: "1" */
     const char *path;     /* class; NULL: "PIX" */
+    const char *unit;     /* NULL: "GB/s" */
     const char *gpu;      /* NULL: MADE_GPU */
     const char *facts;    /* members of environment; NULL: the usual ones */
     const char *gpu_more; /* members of the GPU's entry */
@@ -52,10 +53,10 @@ static inline void made_text(const struct made *m, struct text *t) {
         OR(m->gpu_more, ""));
     for (int i = 0; i < 2; i++)
         text_addf(t,
-                  "%s{\"key\":\"%s@%s/bandwidth{gpu=%s,role=local;bytes=%s}@host\",\"unit\":\"GB/s\","
+                  "%s{\"key\":\"%s@%s/bandwidth{gpu=%s,role=local;bytes=%s}@host\",\"unit\":\"%s\","
                   "\"better\":\"higher\",\"statistic\":\"\",\"n\":1,\"delta_rel\":0.02,\"delta_abs\":0,"
                   "\"between_rel\":0.005,\"class\":\"primary\"}",
-                  i == 0 ? "" : ",", metric[i], OR(m->version, "1"), gpu, bytes);
+                  i == 0 ? "" : ",", metric[i], OR(m->version, "1"), gpu, bytes, OR(m->unit, "GB/s"));
     text_add(t, "]}\n");
     for (int round = 1; round <= 12 && !m->no_record; round++)
         for (int i = 0; i < 2; i++) {
@@ -66,11 +67,11 @@ static inline void made_text(const struct made *m, struct text *t) {
             text_addf(
                 t,
                 "{\"type\":\"record\",\"target\":\"host\",\"round\":%d,\"id\":%d,\"case\":\"%s\",\"version\":%s,"
-                "\"metric\":\"bandwidth\",\"unit\":\"GB/s\",\"better\":\"higher\",\"where\":{\"gpu\":\"%s\","
+                "\"metric\":\"bandwidth\",\"unit\":\"%s\",\"better\":\"higher\",\"where\":{\"gpu\":\"%s\","
                 "\"role\":\"local\"},\"attributes\":{\"path_class\":\"%s\"},\"params\":{\"bytes\":%s},"
                 "\"outcome\":\"%s\",%s\"samples\":[",
-                round, i, metric[i], OR(m->version, "1"), gpu, OR(m->path, "PIX"), bytes, outcome,
-                good ? "" : "\"reason\":\"data differ\",");
+                round, i, metric[i], OR(m->version, "1"), OR(m->unit, "GB/s"), gpu, OR(m->path, "PIX"), bytes,
+                outcome, good ? "" : "\"reason\":\"data differ\",");
             if (good)
                 text_addf(t, "%.9g", level * noise);
             text_addf(t, "],\"flags\":[%s]%s}\n", OR(m->flags, ""), OR(m->more, ""));
