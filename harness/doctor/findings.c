@@ -34,11 +34,24 @@ struct finding *finding_add(struct findings *out, const char *id, enum severity 
     return finding;
 }
 
+/* A line of a megabyte is no evidence that anybody reads. */
+static void cut(char *text) {
+    enum { MOST = 2000 };
+    static const char more[] = " …";
+    if (strlen(text) <= MOST)
+        return;
+    size_t at = MOST - sizeof more;
+    while (at > 0 && ((unsigned char)text[at] & 0xc0) == 0x80) /* not inside of a character */
+        at--;
+    memcpy(text + at, more, sizeof more);
+}
+
 void finding_evidence(struct finding *finding, const char *path, const char *value, ...) {
     va_list arguments;
     va_start(arguments, value);
     char *text = format_text(value, arguments);
     va_end(arguments);
+    cut(text);
     finding->evidence = mem_grow(finding->evidence, finding->n_evidence, &finding->evidence_capacity,
                                  sizeof *finding->evidence);
     finding->evidence[finding->n_evidence++] =

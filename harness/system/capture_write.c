@@ -176,9 +176,18 @@ static js *probes_of(const struct capture *c) {
         libs = js_new_object();
         js_set(out, "libs", libs);
     }
-    for (size_t i = 0; i < N_LIBRARIES; i++)
-        if (c->facts->libraries[i].path.value != NULL && js_get(libs, files[i]) == NULL)
-            js_set_string(libs, files[i], c->facts->libraries[i].path.value);
+    js *versions = js_get(out, "lib_versions");
+    if (!js_is_object(versions)) {
+        versions = js_new_object();
+        js_set(out, "lib_versions", versions);
+    }
+    for (size_t i = 0; i < N_LIBRARIES; i++) {
+        const char *path = c->facts->libraries[i].path.value;
+        if (path != NULL && js_get(libs, files[i]) == NULL)
+            js_set_string(libs, files[i], path);
+        if (path != NULL && js_get(versions, path) == NULL)
+            set_known(versions, path, c->facts->libraries[i].version.value);
+    }
     if (js_get(out, "modinfo") == NULL)
         js_set(out, "modinfo", modinfo_of_all(c->driver));
     set_known(out, "machine_id", c->facts->kernel.machine_id.value);
