@@ -66,7 +66,7 @@ went stopped hang "is stopped"
 went hangs-with-p2p hang '"outcome":"ok"}'
 went missing-rank hang "has not come"
 went endless-kernel hang "waits for its GPU"
-went aborted error "gives up"
+went aborted "$([ "$gpus" -gt 1 ] && echo hang || echo error)" "gives up" # the other rank waits for it
 if [ "$gpus" -gt 1 ]; then
     went no-space error "out of space in /dev/shm" "No space left on device"
     echo "== /dev/shm of 64 MiB with P2P (row 30)"

@@ -411,6 +411,7 @@ static void show_counters(const struct gpu_list *list) {
 }
 
 int main(void) {
+    setvbuf(stdout, NULL, _IOLBF, 0); /* what was said before a crash must be there */
     struct error err = {0};
     struct gpu_list list = {0};
     int count = 0, failures = 0;
