@@ -257,6 +257,8 @@ js *js_parse(const char *data, size_t length, struct error *err) {
 }
 
 static char *dumped(const js *value, size_t flags) {
+    if (value == NULL)
+        return mem_copy_string("null"); /* what is not there, as js_copy has it */
     char *made = json_dumps(inner(value), flags | JSON_ENCODE_ANY | JSON_REAL_PRECISION(DIGITS));
     if (made == NULL)
         abort();

@@ -74,7 +74,8 @@ struct js_member js_next(const js *object, struct js_member member);
  * deeper than 64 are refused. Owned; NULL with `err` filled (kind ERROR_DATA). */
 js *js_parse(const char *data, size_t length, struct error *err);
 
-/* Compact, on one line, 12 significant digits, keys in the order of their making. Release with free. */
+/* Compact, on one line, 12 significant digits, keys in the order of their making; "null" for NULL. Release
+ * with free. */
 char *js_text(const js *value);
 /* Indented by two, ending in a newline, for people. Release with free. */
 char *js_text_pretty(const js *value);

@@ -158,15 +158,20 @@ static void invalid_utf8_is_repaired(void **state) {
     js_free(o);
 }
 
+/* A getter's NULL may be printed like any value. */
+static void nothing_is_null(void **state) {
+    (void)state;
+    char *text = js_text(NULL);
+    assert_string_equal(text, "null");
+    free(text);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(makes_and_prints),
-        cmocka_unit_test(twelve_digits_survive),
-        cmocka_unit_test(getters_are_safe_on_anything),
-        cmocka_unit_test(walks_in_order),
-        cmocka_unit_test(owners_are_counted),
-        cmocka_unit_test(refuses_what_is_no_json),
-        cmocka_unit_test(nesting_is_bounded),
+        cmocka_unit_test(nothing_is_null),          cmocka_unit_test(makes_and_prints),
+        cmocka_unit_test(twelve_digits_survive),    cmocka_unit_test(getters_are_safe_on_anything),
+        cmocka_unit_test(walks_in_order),           cmocka_unit_test(owners_are_counted),
+        cmocka_unit_test(refuses_what_is_no_json),  cmocka_unit_test(nesting_is_bounded),
         cmocka_unit_test(invalid_utf8_is_repaired),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
