@@ -212,6 +212,12 @@ static int number_of(const char *path, const char *prefix) {
     return good ? (int)number : -1;
 }
 
+/* What CUDA cannot do without. */
+static bool is_needed(const char *path) {
+    return strcmp(path, "/dev/nvidiactl") == 0 || strcmp(path, "/dev/nvidia-uvm") == 0 ||
+           number_of(path, "/dev/nvidia") >= 0;
+}
+
 static void tell_entry(const struct container *c, const struct device_entry *entry, struct finding *f) {
     char where[512];
     snprintf(where, sizeof where, "%s:%d", entry->file, entry->line);
@@ -279,14 +285,72 @@ static void check_caps(const struct scene *scene, struct findings *out, const st
     }
 }
 
+static bool takes_gpu_node(const struct container *c) {
+    for (size_t i = 0; i < c->n_devices; i++)
+        if (number_of(c->devices[i].host_path, "/dev/nvidia") >= 0)
+            return true;
+    return false;
+}
+
+/* Nodes that a privileged container's CUDA makes for itself; an unprivileged one may make none. */
+static void check_given(const struct scene *scene, struct findings *out, const struct container *c) {
+    struct lxc_need needs[LXC_NEEDS];
+    lxc_needs(scene, needs);
+    for (size_t i = 0; c->unprivileged && takes_gpu_node(c) && i < LXC_NEEDS; i++) {
+        const char *node = needs[i].node;
+        if (needs[i].major < 0 || container_device(c, node) != NULL || !lxc_need_met(scene, c, &needs[i]))
+            continue;
+        struct finding *f =
+            finding_add(out, "lxc.node-not-given", SEVERITY_FAIL,
+                        "container %s takes a GPU and not %s, which it may not make itself", c->name, node);
+        finding_evidence(f, c->file, "no lxc.mount.entry and no dev entry of %s", node);
+        finding_evidence(f, c->file, "unprivileged");
+        finding_remedy(f, "add to %s: lxc.mount.entry%s %s %s none bind,optional,create=file 0 0", c->file,
+                       lxc_separator(c), node, node + 1);
+        restart(c, f);
+    }
+}
+
+/* Ids inside of an unprivileged container are none of the host's: only what is open to everybody is open to
+ * it. */
+static void check_closed(const struct scene *scene, struct findings *out, const struct container *c) {
+    enum {
+        FIRST_MAPPED = 65536
+    }; /* a node given to an id of the usual maps, 100000 and on, was given to the container */
+    struct finding *f = NULL;
+    char where[512];
+    for (size_t i = 0; c->unprivileged && !c->maps_ids && i < c->n_devices; i++) {
+        const struct device_entry *entry = &c->devices[i];
+        const struct device_node *node = device_nodes_find(scene->nodes, entry->host_path);
+        if (entry->by_manager || !is_needed(entry->host_path) || node == NULL || node->type != 'c' ||
+            node->mode < 0 || (node->mode & 06) == 06 || node->uid >= FIRST_MAPPED ||
+            node->gid >= FIRST_MAPPED)
+            continue;
+        if (f == NULL)
+            f = finding_add(out, "lxc.node-closed", SEVERITY_FAIL,
+                            "container %s is unprivileged, and the mode of %s shuts its users out", c->name,
+                            entry->host_path);
+        snprintf(where, sizeof where, "%s:%d", entry->file, entry->line);
+        finding_evidence(f, where, "%s", entry->text);
+        finding_evidence(f, entry->host_path, "mode %04o, owner %lld:%lld on the host", (unsigned)node->mode,
+                         (long long)node->uid, (long long)node->gid);
+    }
+    if (f == NULL)
+        return;
+    finding_remedy(
+        f, "Proxmox VE 8.2 or newer: dev0: /dev/nvidiactl, dev1: /dev/nvidia-uvm, dev2: /dev/nvidia0 … "
+           "(each with ,gid=GID or ,mode=0666 for users other than root) in place of the binds");
+    finding_remedy(
+        f, "or for everybody: chmod 0666 /dev/nvidia*; lasting: options nvidia NVreg_DeviceFileMode=0666 "
+           "in /etc/modprobe.d/nvidia.conf");
+    restart(c, f);
+}
+
 /* CUDA opens its nodes to read and write. */
 static void check_write(struct findings *out, const struct container *c) {
     for (size_t i = 0; i < c->n_devices; i++) {
         const struct device_entry *entry = &c->devices[i];
-        bool needed = strcmp(entry->host_path, "/dev/nvidiactl") == 0 ||
-                      strcmp(entry->host_path, "/dev/nvidia-uvm") == 0 ||
-                      number_of(entry->host_path, "/dev/nvidia") >= 0;
-        if (!entry->denies_write || !needed)
+        if (!entry->denies_write || !is_needed(entry->host_path))
             continue;
         struct finding *f =
             finding_add(out, "lxc.deny-write", SEVERITY_FAIL,
@@ -322,6 +386,8 @@ static void check_lxc(const struct scene *scene, struct findings *out) {
             continue;
         check_needs(scene, out, c);
         check_write(out, c);
+        check_given(scene, out, c);
+        check_closed(scene, out, c);
         check_nodes(scene, out, c);
         check_gpus(scene, out, c);
         check_caps(scene, out, c);
@@ -425,6 +491,26 @@ static const struct rule rules[] = {
      .cause = "open() for reading and writing is denied (EPERM), as if the node were not allowed at all",
      .remedy = "the entry without deny-write=1",
      .source = "pct.conf(5)"},
+    {.id = "lxc.node-not-given",
+     .area = AREA_CUDA,
+     .severity = SEVERITY_FAIL,
+     .title = "an unprivileged container takes a GPU without a node that CUDA needs",
+     .needs = NEEDS,
+     .cause =
+         "root of an unprivileged container may not make nodes: without nvidiactl NVML and CUDA find no GPU, "
+         "without nvidia-uvm cuInit answers 999",
+     .remedy = "give it the node",
+     .source = "measured: the node missing, where nobody may make it"},
+    {.id = "lxc.node-closed",
+     .area = AREA_CUDA,
+     .severity = SEVERITY_FAIL,
+     .title = "an unprivileged container takes nodes that only the host's users may open",
+     .needs = NEEDS ", dev.tsv or /dev",
+     .cause =
+         "its ids are mapped to others of the host, so that owner and group of the node are nobody inside "
+         "(EACCES)",
+     .remedy = "entries for which the manager makes nodes of the container's own, or mode 0666",
+     .source = "lxd issue 11236; nvidia-container-toolkit issue 210"},
     {.id = "lxc.rule-dead",
      .area = AREA_CUDA,
      .severity = SEVERITY_INFO,

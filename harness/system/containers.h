@@ -60,6 +60,7 @@ struct container {
     struct strings cdi_names; /* CDI: names of its devices */
     bool denies_first;        /* nothing is allowed but what the rules allow */
     bool unprivileged;
+    bool maps_ids; /* lxc.idmap lines of its own, not the manager's usual map */
     char *problem; /* why it could not be read; NULL: it could */
 };
 

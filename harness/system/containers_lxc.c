@@ -179,7 +179,7 @@ static void take_pair(struct parse *p, const char *file, int line, const char *k
     } else if (strcmp(key, "unprivileged") == 0) {
         p->out->unprivileged = strcmp(value, "1") == 0;
     } else if (strcmp(key, "lxc.idmap") == 0) {
-        p->out->unprivileged = true;
+        p->out->unprivileged = p->out->maps_ids = true;
     }
 }
 
