@@ -108,7 +108,8 @@ static void instances(const struct node *node, struct instance_list *out) {
         instance->skip = mem_copy_string("needs 2 GPUs that can be used, and fewer are");
     }
     for (int direction = COPY_H2D; party.n >= 2 && direction <= COPY_BOTH; direction++) {
-        add(&party, ALL, direction, LEVEL_PRIMARY, out);
+        /* As in copy.bidir the sum of both ways stands for each among the judged series. */
+        add(&party, ALL, direction, direction == COPY_BOTH ? LEVEL_PRIMARY : LEVEL_DESCRIPTIVE, out);
         for (int i = 0; i < (int)party.n; i++)
             add(&party, i, direction, direction == COPY_BOTH ? LEVEL_THOROUGH : LEVEL_DESCRIPTIVE, out);
     }

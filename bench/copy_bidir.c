@@ -4,6 +4,7 @@
 #include "bench/copy_common.h"
 #include "bench/copy_lanes.h"
 #include "bench/copy_pair.h"
+#include "bench/host_common.h"
 #include "bench/link_limit.h"
 
 static const struct metric metrics[] = {{"bandwidth", QUANTITY_BANDWIDTH, TIMING_HOST}, {0}};
@@ -32,8 +33,9 @@ static void instances(const struct node *node, struct instance_list *out) {
         const struct gpu_info *gpu = &node->gpus.items[i];
         /* The sum moves when either direction does, so it stands for both among the judged series. */
         add(node, gpu, COPY_BOTH, LEVEL_PRIMARY, NULL, out);
-        add(node, gpu, COPY_H2D, LEVEL_DESCRIPTIVE, NULL, out);
-        add(node, gpu, COPY_D2H, LEVEL_DESCRIPTIVE, NULL, out);
+        enum level each = host_first_gpu_of_node(node, i) ? LEVEL_DESCRIPTIVE : LEVEL_THOROUGH;
+        add(node, gpu, COPY_H2D, each, NULL, out);
+        add(node, gpu, COPY_D2H, each, NULL, out);
         if (i == 0)
             add(node, gpu, COPY_BOTH, LEVEL_HIDDEN, "word", out);
     }

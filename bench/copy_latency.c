@@ -111,14 +111,16 @@ static void add_copies(const struct node *node, size_t gpu, const char *directio
         }
 }
 
-static void add_chases(const struct node *node, const struct gpu_info *gpu, struct instance_list *out) {
-    /* The last one is nvbandwidth's way, for the comparison with it. */
+static void add_chases(const struct node *node, size_t at, struct instance_list *out) {
+    const struct gpu_info *gpu = &node->gpus.items[at];
+    /* The last one is nvbandwidth's way, for the comparison with it: one GPU of each node tells. */
     static const struct {
         const char *memory, *loads;
     } ways[] = {{"pinned", "sys"}, {"hostalloc", "sys"}, {"hostalloc", "plain"}};
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        enum level level = i == 0 || host_first_gpu_of_node(node, at) ? LEVEL_DESCRIPTIVE : LEVEL_THOROUGH;
         struct instance *chase =
-            copy_instance(node, gpu, &metrics[CHASE], LEVEL_DESCRIPTIVE, CHASE_BYTES, ways[i].memory, out);
+            copy_instance(node, gpu, &metrics[CHASE], level, CHASE_BYTES, ways[i].memory, out);
         js_set_string(chase->params, "loads", ways[i].loads);
         js_set_string(chase->params, "cache", "hot");
         js_set_int(chase->params, "stride", CHASE_STRIDE);
@@ -132,7 +134,7 @@ static void instances(const struct node *node, struct instance_list *out) {
     for (size_t i = 0; i < node->gpus.count; i++) {
         add_copies(node, i, "h2d", out);
         add_copies(node, i, "d2h", out);
-        add_chases(node, &node->gpus.items[i], out);
+        add_chases(node, i, out);
     }
 }
 

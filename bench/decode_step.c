@@ -54,7 +54,7 @@ static void add(const struct nccl_party *party, const struct nccl_group *group, 
     instance->seconds =
         (STEPS + WARM_STEPS + 2) * step_seconds(party, &shape) + 0.03 + shape.weight_bytes / 1e12;
     if (group->n > 1)
-        instance->seconds += nccl_join_estimate(group->n) / 22;
+        instance->seconds += nccl_join_estimate(group->n) / 14;
     double mib = shape.weight_bytes / 1048576 + 2048;
     for (int i = 0; i < group->n && instance->skip == NULL; i++)
         if (party->gpus[group->gpus[i]]->memory_mib > 0 &&

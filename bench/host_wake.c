@@ -54,7 +54,7 @@ static const char *const controls[] = {"none", "poll", "first-state"};
 static const struct {
     int idle_us;
     int samples[N_SOURCES];
-} rows[] = {{50, {1000, 1000}}, {1000, {1000, 400}}, {10000, {50, 50}}, {100000, {6, 6}}};
+} rows[] = {{50, {1000, 1000}}, {1000, {1000, 150}}, {10000, {50, 50}}, {100000, {6, 6}}};
 enum { N_ROWS = sizeof rows / sizeof *rows, ROW_1_MS = 1 };
 
 /* Judged: the local core as it is, after short idles. Of the rest, what tells most (a remote wake after 1 ms)

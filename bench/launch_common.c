@@ -46,8 +46,9 @@ enum gpu_wait launch_wait(const struct case_context *context) {
 }
 
 enum level launch_level(bool first_of_node, enum gpu_wait how, bool idle) {
-    bool judged = idle ? how == GPU_WAIT_BLOCK : how == GPU_WAIT_SPIN;
-    return first_of_node && judged ? LEVEL_PRIMARY : LEVEL_DESCRIPTIVE;
+    if (!first_of_node)
+        return how == GPU_WAIT_SPIN && !idle ? LEVEL_DESCRIPTIVE : LEVEL_THOROUGH;
+    return how == (idle ? GPU_WAIT_BLOCK : GPU_WAIT_SPIN) ? LEVEL_PRIMARY : LEVEL_DESCRIPTIVE;
 }
 
 bool launch_bench_make(struct launch_bench *b, struct error *err) {

@@ -3,6 +3,7 @@
  * kernel. A case of its own and no metric of launch.latency, since no way of waiting and no host clock is in
  * it: what moves the call but not the gap is the CPU's doing. It times itself, because the idle time has to
  * come before the gate closes. */
+#include "bench/host_common.h"
 #include "bench/launch_common.h"
 #include "kernels/launch.h"
 
@@ -24,7 +25,8 @@ static void instances(const struct node *node, struct instance_list *out) {
     for (size_t i = 0; i < node->gpus.count; i++)
         for (int idle = 0; idle < 2; idle++) {
             struct instance *instance =
-                launch_instance(node, &node->gpus.items[i], &metrics[0], LEVEL_DESCRIPTIVE, out);
+                launch_instance(node, &node->gpus.items[i], &metrics[0],
+                                host_first_gpu_of_node(node, i) ? LEVEL_DESCRIPTIVE : LEVEL_THOROUGH, out);
             launch_set_after(instance, idle ? LAUNCH_IDLE_US : 0);
             js_set_int(instance->params, "kernels", KERNELS);
             instance->samples = idle ? LAUNCH_IDLE_SAMPLES : BUSY_SAMPLES;

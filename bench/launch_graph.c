@@ -67,7 +67,8 @@ static void instances(const struct node *node, struct instance_list *out) {
                     instance->seconds = 0.07;
                 }
             }
-            struct instance *instance = add(node, gpu, &metrics[1], LEVEL_DESCRIPTIVE, idle_us, out);
+            enum level level = host_first_gpu_of_node(node, i) ? LEVEL_DESCRIPTIVE : LEVEL_THOROUGH;
+            struct instance *instance = add(node, gpu, &metrics[1], level, idle_us, out);
             if (!idle) {
                 instance->samples = NODE_SAMPLES;
                 instance->seconds = 0.05;

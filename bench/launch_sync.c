@@ -50,9 +50,9 @@ static void instances(const struct node *node, struct instance_list *out) {
         for (int how = 0; how < LAUNCH_WAITS; how++)
             for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
                 enum level level =
-                    rows[r].delay_us == MIDDLE_US
-                        ? LEVEL_DESCRIPTIVE
-                        : launch_level(host_first_gpu_of_node(node, i), (enum gpu_wait)how, rows[r].idle);
+                    launch_level(host_first_gpu_of_node(node, i), (enum gpu_wait)how, rows[r].idle);
+                if (level == LEVEL_PRIMARY && rows[r].delay_us == MIDDLE_US)
+                    level = LEVEL_DESCRIPTIVE;
                 struct instance *instance =
                     launch_instance(node, &node->gpus.items[i], &metrics[0], level, out);
                 int delays = rows[r].samples + warm_delays(rows[r].delay_us) + 1;

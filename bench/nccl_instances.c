@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CALLS = 300, LOOP = 20, MIN_LOOP = 4, SAMPLES = 7, FEW_SAMPLES = 3, JUDGED_PER_GROUP = 8 };
+enum { CALLS = 300, LOOP = 20, MIN_LOOP = 4, SAMPLES = 5, FEW_SAMPLES = 3, JUDGED = 6 };
 static const size_t small[] = {32 << 10, 256 << 10}, large[] = {1 << 20, 64 << 20};
 static const double sample_seconds = 0.01;  /* as long as a sample of 20 operations may get */
 static const double set_up_seconds = 0.008; /* threads, filling, checking */
@@ -105,14 +105,15 @@ static struct instance *add(const struct maker *m, enum nccl_metric metric, size
 
 static void add_judged(const struct maker *m) {
     if (m->op == NCCL_ALL_REDUCE) {
-        static const enum nccl_type types[] = {NCCL_FLOAT, NCCL_BF16};
-        for (int type = 0; type < 2; type++)
-            for (int i = 0; i < 2; i++) {
-                add(m, NCCL_CALL, small[i], types[type], false, LEVEL_PRIMARY);
-                add(m, NCCL_TIME, large[i], types[type], false, LEVEL_PRIMARY);
-            }
+        for (int i = 0; i < 2; i++) {
+            add(m, NCCL_CALL, small[i], NCCL_FLOAT, false, LEVEL_PRIMARY);
+            /* What small ones take has little to do with their type. */
+            add(m, NCCL_CALL, small[i], NCCL_BF16, false, LEVEL_THOROUGH);
+            add(m, NCCL_TIME, large[i], NCCL_FLOAT, false, LEVEL_PRIMARY);
+            add(m, NCCL_TIME, large[i], NCCL_BF16, false, LEVEL_PRIMARY);
+        }
     } else if (m->group->largest) {
-        add(m, NCCL_CALL, small[1], NCCL_FLOAT, false, LEVEL_PRIMARY);
+        add(m, NCCL_CALL, small[1], NCCL_FLOAT, false, LEVEL_DESCRIPTIVE);
         add(m, NCCL_TIME, large[1], NCCL_FLOAT, false, LEVEL_PRIMARY);
     }
 }
@@ -126,7 +127,7 @@ static bool fits_memory(const struct maker *m, size_t bytes) {
     return true;
 }
 
-/* Whether add_judged has it on the largest group. */
+/* Whether add_judged has it on the largest group, judged or shown. */
 static bool is_judged(const struct maker *m, enum nccl_metric metric, size_t bytes, enum nccl_type type) {
     const size_t *sizes = metric == NCCL_CALL ? small : large;
     bool all_reduce = m->op == NCCL_ALL_REDUCE;
@@ -219,8 +220,8 @@ void nccl_instances(const struct node *node, enum nccl_op op, struct instance_li
     for (int i = 0; i < n; i++) {
         m.group = &groups[i];
         m.link_raw = nccl_link_raw(&m.party, m.group);
-        /* Six sisters add two each to the largest group's, and a step that decodes two. */
-        m.judged = groups[i].largest ? JUDGED_PER_GROUP + 14 : JUDGED_PER_GROUP;
+        /* Six sisters add one each to the largest group's, and a step that decodes two. */
+        m.judged = groups[i].largest ? JUDGED + 8 : JUDGED;
         add_judged(&m);
         if (!groups[i].largest)
             continue;

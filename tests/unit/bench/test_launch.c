@@ -104,7 +104,7 @@ static void all_differ(void **state) {
  * both ways. */
 static void small_copies(void **state) {
     struct instance_list list = made(*state, "copy.latency");
-    int judged = 0, chases = 0, devices = 0, waits = 0;
+    int judged = 0, chases = 0, devices = 0, waits = 0, left_out = 0;
     for (size_t i = 0; i < list.count; i++) {
         const struct instance *instance = &list.items[i];
         bool call = strcmp(instance->metric->name, "call") == 0;
@@ -114,13 +114,18 @@ static void small_copies(void **state) {
                        has(instance, "wait", "spin") && has(instance, "after", "busy");
         assert_true(has(instance, "cache", "hot"));
         waits += call && !(has(instance, "wait", "spin") && has(instance, "after", "busy"));
-        assert_int_equal(instance->level, primary ? LEVEL_PRIMARY : LEVEL_DESCRIPTIVE);
+        bool thorough = instance->level == LEVEL_THOROUGH && has(instance, "memory", "hostalloc");
+        assert_int_equal(instance->level, primary    ? LEVEL_PRIMARY
+                                          : thorough ? LEVEL_THOROUGH
+                                                     : LEVEL_DESCRIPTIVE);
         judged += primary;
+        left_out += thorough;
     }
     assert_int_equal(judged, 2 * GPUS);
     assert_int_equal(devices, 2 * 3 * GPUS);
     assert_int_equal(chases, 3 * GPUS);
-    assert_int_equal(waits, 2 * 2 * 5); /* both ways, the first GPU of two nodes */
+    assert_int_equal(left_out, 2 * (GPUS - 2)); /* allocated by CUDA: one GPU of each node tells */
+    assert_int_equal(waits, 2 * 2 * 5);         /* both ways, the first GPU of two nodes */
     instance_list_free(&list);
 }
 
