@@ -76,7 +76,7 @@ mkfifo stdin
 exec 9<>stdin
 bash -c '"$GPUVET" keeper <stdin >keeper.out & echo $! >keeper.pid; wait' &
 shell=$!
-for _ in $(seq 100); do [ -s keeper.out ] && break; sleep 0.05; done
+for _ in $(seq 200); do [ -s keeper.out ] && [ -s keeper.pid ] && break; sleep 0.05; done
 [ -s keeper.out ] || fail "the keeper says nothing"
 kill -KILL "$shell"
 wait "$shell" 2>/dev/null
