@@ -11,7 +11,8 @@ static const char *const rung_names[] = {"status", "access", "copy", "exchange",
 
 void p2p_ladder_start(struct p2p_ladder *ladder) {
     *ladder = (struct p2p_ladder){0};
-    p2p_ladder_set(ladder, RUNG_COLLECTIVE, VERDICT_NOT_BUILT, "not built yet");
+    p2p_ladder_set(ladder, RUNG_COLLECTIVE, VERDICT_NOT_TRIED,
+                   "tried for one pair of each kind, in the first round");
 }
 
 void p2p_ladder_set(struct p2p_ladder *ladder, enum p2p_rung rung, enum p2p_verdict verdict, const char *why,
@@ -55,7 +56,7 @@ int p2p_ladder_passed(const struct p2p_ladder *ladder) {
 
 const char *p2p_rung_finding(enum p2p_rung rung) {
     static const char *const findings[] = {"p2p.status", "p2p.access", "p2p.copy", "p2p.exchange",
-                                           "p2p.collective"};
+                                           "nccl.wrong"};
     return rung < RUNG_COUNT ? findings[rung] : "";
 }
 
@@ -64,7 +65,7 @@ const char *p2p_rung_name(enum p2p_rung rung) {
 }
 
 void p2p_ladder_tell(const struct p2p_ladder *ladder, js *out) {
-    static const char *const verdicts[] = {"not reached", "ok", "unknown", "fail", "not built yet"};
+    static const char *const verdicts[] = {"not reached", "ok", "unknown", "fail", "not tried"};
     js *rungs = js_new_array();
     for (int rung = 0; rung < RUNG_COUNT; rung++) {
         js *one = js_new_object();

@@ -22,7 +22,7 @@ enum p2p_verdict {
     VERDICT_OK,
     VERDICT_UNKNOWN, /* nobody can say; the next rung is tried all the same */
     VERDICT_FAIL,
-    VERDICT_NOT_BUILT, /* this gpuvet has none */
+    VERDICT_NOT_TRIED, /* not for this pair, or not in this round */
 };
 
 struct p2p_ladder {
@@ -32,7 +32,7 @@ struct p2p_ladder {
     } rungs[RUNG_COUNT];
 };
 
-/* All rungs not reached, the collective not built. */
+/* All rungs not reached, the collective not tried. */
 void p2p_ladder_start(struct p2p_ladder *ladder);
 void p2p_ladder_set(struct p2p_ladder *ladder, enum p2p_rung rung, enum p2p_verdict verdict, const char *why,
                     ...) __attribute__((format(printf, 4, 5)));
@@ -42,7 +42,8 @@ void p2p_ladder_status(struct p2p_ladder *ladder, const char *there, const char 
 /* The first rung that failed; RUNG_COUNT: none. */
 enum p2p_rung p2p_ladder_broken(const struct p2p_ladder *ladder);
 int p2p_ladder_passed(const struct p2p_ladder *ladder);
-/* The finding that names a rung: "p2p.status", "p2p.access", "p2p.copy", "p2p.exchange"; static text. */
+/* The finding that names a rung: "p2p.status", "p2p.access", "p2p.copy", "p2p.exchange", "nccl.wrong";
+ * static text. */
 const char *p2p_rung_finding(enum p2p_rung rung);
 const char *p2p_rung_name(enum p2p_rung rung);
 
