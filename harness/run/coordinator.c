@@ -54,8 +54,8 @@ js *coordinator_environment(const struct target *target) {
         free(name);
     }
     js_set_string(env, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");
-    /* Ours are loaded by kernels_load(), and warming up loads those of libraries, so that none is loaded inside a
-     * timed part; all of cuBLASLt's would take a second and a half of every round. */
+    /* Ours are loaded by kernels_load(), and warming up loads those of libraries, so that none is loaded
+     * inside a timed part; all of cuBLASLt's would take a second and a half of every round. */
     js_set_string(env, "CUDA_MODULE_LOADING", "LAZY");
     return env;
 }
