@@ -27,6 +27,31 @@ static const struct option_row options[] = {
     {0},
 };
 
+/* Without the driver's word, the GPUs that are on the bus, in the order in which it would count them. */
+static void add_from_bus(const struct source *source, struct node *node) {
+    struct error none = {0};
+    struct facts *facts = facts_read(source, &none);
+    js *list = js_new_array();
+    for (size_t i = 0; facts != NULL && i < facts->n_pci; i++) {
+        js *one = js_new_object();
+        char name[32] = "";
+        if (facts->pci[i].device >= 0)
+            snprintf(name, sizeof name, "NVIDIA GPU [10de:%04x]", (unsigned)facts->pci[i].device & 0xffff);
+        js_set_string(one, "bdf", facts->pci[i].bdf);
+        js_set_string(one, "name", name);
+        if (facts->pci[i].gpu)
+            js_append(list, one);
+        else
+            js_free(one);
+    }
+    if (js_length(list) > 0) {
+        gpu_list_free(&node->gpus);
+        gpu_list_from_json(list, &node->gpus);
+    }
+    js_free(list);
+    facts_free(facts);
+}
+
 static bool read_node(const char *from, struct node *node, struct error *err) {
     struct source source = {0};
     struct error no_gpu = {0};
@@ -34,6 +59,8 @@ static bool read_node(const char *from, struct node *node, struct error *err) {
                 node_read(&source, node, err);
     if (good && from == NULL && !gpu_facts_child(&node->gpus, 10 * NS_PER_S, &no_gpu))
         log_warning("GPUs: %s", no_gpu.text);
+    if (good && node->gpus.count == 0)
+        add_from_bus(&source, node);
     source_free(&source);
     return good || RELAY(err);
 }

@@ -27,7 +27,7 @@ static js *path_json(const struct node *node, const char *bdf) {
     js *out = js_new_array();
     char at[32];
     snprintf(at, sizeof at, "%.31s", bdf);
-    for (int i = 0; i < MAX_PATH; i++) {
+    for (int i = 0; at[0] != '\0' && i < MAX_PATH; i++) {
         char key[64];
         js *one = js_new_object();
         js_set_string(one, "bdf", at);
@@ -54,7 +54,7 @@ static js *gpu_json(const struct node *node, const struct gpu_info *gpu) {
     js *out = js_new_object();
     js_set_int(out, "index", gpu->index);
     js_set_string(out, "uuid", gpu->uuid);
-    js_set_string(out, "bdf", gpu->bdf);
+    js_set_string(out, "bdf", gpu->bdf[0] != '\0' ? gpu->bdf : NULL);
     js_set_string(out, "name", gpu->name);
     int near = topology_device_node(node->topology, gpu->bdf);
     js_set(out, "numa_node", near >= 0 ? js_new_int(near) : js_new_null());

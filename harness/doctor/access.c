@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "system/cgroup.h"
+#include "system/gpus.h"
 #include "system/look.h"
 
 #include <stdio.h>
@@ -129,8 +130,8 @@ static void read_gpus(struct access *a) {
     const js *list = js_get(scene->probes, "gpus");
     for (size_t i = 0; i < js_length(list); i++) {
         const js *one = js_at(list, i);
-        const char *bdf = js_get_string(one, "bdf", NULL);
-        struct access_gpu *gpu = bdf == NULL ? NULL : gpu_at(a, bdf);
+        char bdf[16];
+        struct access_gpu *gpu = gpu_bdf(js_get_string(one, "bdf", ""), bdf) ? gpu_at(a, bdf) : NULL;
         a->mig = a->mig || js_get_bool(one, "mig", false);
         if (gpu == NULL)
             continue;

@@ -23,16 +23,27 @@ static int take_int(const js *object, const char *key) {
     return value < 0 || value > 1000000000 ? -1 : (int)value;
 }
 
+bool gpu_bdf(const char *said, char out[16]) {
+#define HEX "[0-9a-fA-F]"
+    size_t domain = strspn(said, "0123456789abcdefABCDEF");
+    const char *at = domain == 8 && strncmp(said, "0000", 4) == 0 ? said + 4 : said;
+    out[0] = '\0';
+    if (domain < 4 || strlen(at) > 15 || !text_matches(":" HEX HEX ":" HEX HEX ".[0-7]", said + domain))
+        return false;
+    for (size_t i = 0; i <= strlen(at); i++)
+        out[i] = (char)tolower((unsigned char)at[i]);
+    return true;
+#undef HEX
+}
+
 static void take_gpu(const js *gpu, struct gpu_info *out, int position) {
     *out = (struct gpu_info){.index = take_int(gpu, "index"), .cc_major = -1, .cc_minor = -1};
     if (out->index < 0)
         out->index = position;
     take_text(gpu, "uuid", out->uuid, sizeof out->uuid);
-    take_text(gpu, "bdf", out->bdf, sizeof out->bdf);
+    gpu_bdf(js_get_string(gpu, "bdf", ""), out->bdf);
     take_text(gpu, "name", out->name, sizeof out->name);
     take_text(gpu, "driver", out->driver, sizeof out->driver);
-    for (char *c = out->bdf; *c != '\0'; c++)
-        *c = (char)tolower((unsigned char)*c);
     if (sscanf(js_get_string(gpu, "cc", ""), "%3d.%3d", &out->cc_major, &out->cc_minor) != 2)
         out->cc_major = out->cc_minor = -1;
     out->memory_mib = js_get_int(gpu, "memory_mib", -1);

@@ -39,6 +39,10 @@ struct gpu_list {
 void gpu_list_from_json(const js *array, struct gpu_list *out);
 void gpu_list_free(struct gpu_list *list);
 
+/* An address as the kernel writes it, "0000:41:00.0", from that or from the driver's "00000000:41:00.0" in
+ * either case of letters. False, and "": it is none. */
+bool gpu_bdf(const char *said, char out[16]);
+
 /* The "p2p" and "nvlink" of gpuvet.capture/1 (borrowed, hostile; NULL: not known). */
 void gpu_list_set_pairs(struct gpu_list *list, const js *p2p, const js *nvlink);
 /* By the GPUs' `index`: the driver's word for reads and writes between two of them ("OK", "CNS", "GNS",

@@ -56,7 +56,7 @@ refuses("doctor", json.load(open("sick.json")), [
     (first + ["cause"], ""), (first + ["consequence_of"], None), (first + ["other"], 1)])
 gpu, pair = ["gpus", 0], ["pairs", 0]
 refuses("topo", json.load(open("topo.json")), [
-    (["schema"], 1), (["sockets"], -1), (["gpus"], GONE), (gpu + ["bdf"], "41:00"), (gpu + ["path"], []), (gpu + ["limit"], 0),
-    (gpu + ["path", 0, "gen"], 0), (pair + ["class"], "X"), (pair + ["from"], None), (pair + ["p2p"], 5), (["numa_nodes", 0, "cpus"], 3)])
+    (["schema"], 1), (["sockets"], -1), (["gpus"], GONE), (gpu + ["bdf"], "41:00"), (gpu + ["path"], {}), (gpu + ["limit"], 0),
+    (gpu + ["path", 0, "gen"], 0), (pair + ["class"], "NEAR"), (pair + ["from"], None), (pair + ["p2p"], 5), (["numa_nodes", 0, "cpus"], 3)])
 PY
 exit 0

@@ -33,6 +33,23 @@ has out "at most 14.4 GB/s to its CPU"
 expect 0 "$GPUVET" topo --from "$CAPTURES/guest-2gpu"
 has out "a guest"
 has out "NV18"
+# Without the driver's word: the GPUs of the bus, on the same paths; addresses as the driver writes them.
+classes() { python3 -c 'import json; print([(p["from"], p["to"], p["class"]) for p in json.load(open("out"))["pairs"]])'; }
+expect 0 "$GPUVET" topo --from machines/C --json
+classes >said
+cp -r machines/C bus
+rm bus/probes.json
+expect 0 "$GPUVET" topo --from bus --json
+classes >found
+cmp said found || fail "other paths where only the bus is known"
+expect 0 "$GPUVET" topo --from bus
+has out "GPU 7"
+cp -r machines/C driver
+sed -E 's/"0000:([0-9a-f]{2}:00\.0)"/"00000000:\U\1"/g' machines/C/probes.json >driver/probes.json
+! cmp -s machines/C/probes.json driver/probes.json || fail "no address was rewritten"
+expect 0 "$GPUVET" topo --from driver --json
+classes >found
+cmp said found || fail "other paths with addresses as the driver writes them"
 expect 0 "$GPUVET" topo
 has out "NUMA node 0"
 expect 2 "$GPUVET" topo --from nowhere

@@ -18,6 +18,32 @@ static struct gpu_list from_text(const char *text) {
     return list;
 }
 
+static void addresses(void **state) {
+    static const struct {
+        const char *said, *is;
+    } rows[] = {{"0000:41:00.0", "0000:41:00.0"},
+                {"00000000:4A:00.0", "0000:4a:00.0"},
+                {"0002:03:1f.7", "0002:03:1f.7"},
+                {"10000:01:00.0", "10000:01:00.0"},
+                {"00010000:01:00.0", ""},
+                {"41:00.0", ""},
+                {"0000:41:00", ""},
+                {"0000:41:00.0x", ""},
+                {"0000:411:00.0", ""},
+                {"0000:4:00.0", ""},
+                {"0000: 1:00.0", ""},
+                {"", ""},
+                {"000000000:41:00.0", ""},
+                {"../../../etc", ""}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char bdf[16];
+        bool good = gpu_bdf(rows[i].said, bdf);
+        assert_string_equal(bdf, rows[i].is);
+        assert_int_equal(good, rows[i].is[0] != '\0');
+    }
+}
+
 static void takes_what_is_there(void **state) {
     (void)state;
     struct gpu_list list = from_text(
@@ -134,8 +160,11 @@ static void nodes_answer_by_reason(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(takes_what_is_there),         cmocka_unit_test(takes_locked_clocks_where_they_are),
-        cmocka_unit_test(keeps_why_a_gpu_is_unusable), cmocka_unit_test(survives_anything),
+        cmocka_unit_test(addresses),
+        cmocka_unit_test(takes_what_is_there),
+        cmocka_unit_test(takes_locked_clocks_where_they_are),
+        cmocka_unit_test(keeps_why_a_gpu_is_unusable),
+        cmocka_unit_test(survives_anything),
         cmocka_unit_test(nodes_answer_by_reason),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
