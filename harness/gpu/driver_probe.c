@@ -5,13 +5,13 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "gpu/library.h"
 #include "gpu/nvml.h"
 #include "gpu/nvml_library.h"
 #include "gpu/own_dev.h"
 #include "system/bounded.h"
 
 #include <dlfcn.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -97,45 +97,28 @@ static void ask_nvml(void *argument, int fd) {
 
 /* ---- cuInit ---- */
 
-static void *find_libcuda(void) {
-    static const char *const folders[] = {
-        "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64",
-        "/usr/local/nvidia/lib64",   "/usr/lib/wsl/lib",           "/run/opengl-driver/lib"};
-    const char *chosen = getenv("GPUVET_LIBCUDA");
-    if (chosen != NULL && *chosen != '\0')
-        return dlopen(chosen, RTLD_NOW | RTLD_LOCAL);
-    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    for (size_t i = 0; library == NULL && i < sizeof folders / sizeof *folders; i++) {
-        struct text path = {0};
-        text_addf(&path, "%s/libcuda.so.1", folders[i]);
-        library = dlopen(text_string(&path), RTLD_NOW | RTLD_LOCAL);
-        text_free(&path);
-    }
-    return library;
-}
-
 static void ask_cuda(void *argument, int fd) {
     int (*init)(unsigned) = NULL;
     int (*count)(int *) = NULL;
     int (*version)(int *) = NULL;
     int value = 0;
+    struct error err = {0};
     (void)argument;
     struct strings before = {0};
     own_dev_enter(&before);
     js *out = js_new_object();
     js *answer = js_new_object();
     js_set(out, "cuInit", answer);
-    void *library = find_libcuda();
+    void *library = library_open_driver("libcuda.so.1", "GPUVET_LIBCUDA", &err);
     if (library != NULL) {
         find_symbol(library, "cuInit", &init);
         find_symbol(library, "cuDeviceGetCount", &count);
         find_symbol(library, "cuDriverGetVersion", &version);
     }
     if (init == NULL) {
-        const char *why = library == NULL ? dlerror() : "it has no cuInit";
         js_set(answer, "code", js_new_null());
         js_set_bool(answer, "absent", true);
-        js_set_string(answer, "reason", why == NULL ? "libcuda.so.1 is not found" : why);
+        js_set_string(answer, "reason", library == NULL ? err.text : "libcuda.so.1 has no cuInit");
         say(fd, out);
     }
     struct clock clock = clock_real();

@@ -169,6 +169,37 @@ bool library_open(const struct library_name *name, struct library *out, struct e
     return good;
 }
 
+/* ---- the driver's ---- */
+
+void *library_open_driver(const char *file, const char *variable, struct error *err) {
+    static const char *const folders[] = {
+        "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64",
+        "/usr/local/nvidia/lib64",   "/usr/lib/wsl/lib",           "/run/opengl-driver/lib",
+        "/usr/lib/nvidia",           "/usr/local/cuda/lib64",      "/opt/cuda/lib64",
+    };
+    const char *chosen = getenv(variable);
+    if (chosen != NULL && *chosen != '\0') {
+        void *library = dlopen(chosen, RTLD_NOW | RTLD_LOCAL);
+        if (library == NULL)
+            FAIL(err, ERROR_GPU, "%s: %s", variable, dlerror());
+        return library;
+    }
+    void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    if (library == NULL)
+        FAIL(err, ERROR_GPU, "%s", dlerror());
+    for (size_t i = 0; library == NULL && i < sizeof folders / sizeof *folders; i++) {
+        char *path = path_join(folders[i], file);
+        bool there = access(path, F_OK) == 0; /* that one of them lacks it explains nothing */
+        library = there ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+        if (library == NULL && there)
+            FAIL(err, ERROR_GPU, "%s", dlerror());
+        free(path);
+    }
+    if (library == NULL)
+        error_context(err, "no NVIDIA driver here (in a container: not mounted from the host)");
+    return library;
+}
+
 /* ---- describing ---- */
 
 static bool hash_file(int fd, size_t bytes, char hex[SHA256_HEX_SIZE]) {

@@ -25,6 +25,11 @@ struct library {
 /* False with ERROR_ABSENT where there is none: the reason names the places and the way to install it. */
 bool library_open(const struct library_name *name, struct library *out, struct error *err);
 
+/* One of the driver's own libraries ("libcuda.so.1"): the file that `variable` names and then no other, else
+ * the loader's, else what lies where containers, WSL, NixOS and mounts made by hand put it. For dlsym, and
+ * dlclose by the caller. NULL with ERROR_GPU: what the loader says. */
+void *library_open_driver(const char *file, const char *variable, struct error *err);
+
 /* {"path","found","bytes"} and with `hash` "sha256" (of half a gigabyte: a second or more). Adds to `out`. */
 void library_describe(const struct library *library, bool hash, js *out);
 

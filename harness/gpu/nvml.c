@@ -3,7 +3,7 @@
 #include "gpu/nvml.h"
 
 #include "base/mem.h"
-#include "base/text.h"
+#include "gpu/library.h"
 #include "gpu/nvml_library.h"
 
 #include <dlfcn.h>
@@ -11,14 +11,6 @@
 #include <string.h>
 
 enum { MAX_GPUS = 64 };
-
-/* Where the driver's libraries lie when the loader does not know: containers, WSL, NixOS, hand-made mounts.
- */
-static const char *const folders[] = {
-    "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64",
-    "/usr/local/nvidia/lib64",   "/usr/lib/wsl/lib",           "/run/opengl-driver/lib",
-    "/usr/lib/nvidia",           "/usr/local/cuda/lib64",      "/opt/cuda/lib64",
-};
 
 const char *nvml_meaning(int status) {
     switch (status) {
@@ -57,29 +49,6 @@ static bool nvml_fail(int status, const char *what, struct error *err) {
     return FAIL_NATIVE(err, ERROR_GPU, status, "%s: NVML: %s", what, meaning);
 }
 
-static void *find_library(struct error *err) {
-    const char *chosen = getenv("GPUVET_NVML");
-    if (chosen != NULL && *chosen != '\0') {
-        void *library = dlopen(chosen, RTLD_NOW | RTLD_LOCAL);
-        if (library == NULL)
-            FAIL(err, ERROR_GPU, "GPUVET_NVML: %s", dlerror());
-        return library;
-    }
-    void *library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
-    for (size_t i = 0; library == NULL && i < sizeof folders / sizeof *folders; i++) {
-        struct text path = {0};
-        text_addf(&path, "%s/libnvidia-ml.so.1", folders[i]);
-        library = dlopen(text_string(&path), RTLD_NOW | RTLD_LOCAL);
-        text_free(&path);
-    }
-    if (library == NULL)
-        FAIL(
-            err, ERROR_GPU,
-            "no NVIDIA driver here: its library libnvidia-ml.so.1 is not found (in a container: not mounted from the "
-            "host)");
-    return library;
-}
-
 static void resolve(struct nvml *nvml) {
     static const struct {
         const char *symbol, *older;
@@ -99,7 +68,7 @@ static void resolve(struct nvml *nvml) {
 
 struct nvml *nvml_open(struct error *err) {
     struct nvml *nvml = mem_zeroed(1, sizeof *nvml);
-    nvml->library = find_library(err);
+    nvml->library = library_open_driver("libnvidia-ml.so.1", "GPUVET_NVML", err);
     if (nvml->library == NULL) {
         RELAY(err);
         nvml_close(nvml);
