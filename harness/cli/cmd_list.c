@@ -64,9 +64,8 @@ static int list_cases(bool as_json) {
         js_set_int(one, "needs_gpus", bench->needs.gpus);
         js_append(all, one);
     }
-    if (as_json) {
+    if (as_json)
         js_print(all, stdout);
-    }
     js_free(all);
     return 0;
 }
@@ -87,22 +86,23 @@ static js *item_json(const struct plan_item *item) {
 }
 
 static void print_json(const struct prepared *p) {
+    const struct plan *plan = &p->places[0].plan;
     js *out = js_new_object();
     js *items = js_new_array();
     js *absent = js_new_array();
-    for (size_t i = 0; i < p->places[0].plan.n_items; i++)
-        js_append(items, item_json(&p->places[0].plan.items[i]));
-    for (size_t i = 0; i < p->places[0].plan.n_absences; i++) {
+    for (size_t i = 0; i < plan->n_items; i++)
+        js_append(items, item_json(&plan->items[i]));
+    for (size_t i = 0; i < plan->n_absences; i++) {
         js *one = js_new_object();
-        js_set_string(one, "case", p->places[0].plan.absences[i].bench->name);
-        js_set_string(one, "reason", p->places[0].plan.absences[i].reason);
+        js_set_string(one, "case", plan->absences[i].bench->name);
+        js_set_string(one, "reason", plan->absences[i].reason);
         js_append(absent, one);
     }
     js_set_string(out, "schema", "gpuvet.list/1");
-    js_set_string(out, "profile", p->places[0].plan.profile->name);
-    js_set_int(out, "rounds", p->places[0].plan.rounds);
-    js_set_int(out, "primary_series", p->places[0].plan.n_primary);
-    js_set_int(out, "left_out", p->places[0].plan.left_out);
+    js_set_string(out, "profile", plan->profile->name);
+    js_set_int(out, "rounds", plan->rounds);
+    js_set_int(out, "primary_series", plan->n_primary);
+    js_set_int(out, "left_out", plan->left_out);
     js_set_number(out, "seconds", prepared_seconds(p));
     js_set(out, "items", items);
     js_set(out, "absent", absent);
@@ -111,16 +111,17 @@ static void print_json(const struct prepared *p) {
 }
 
 static void print_text(const struct prepared *p) {
-    printf("%-16s %-46s %5s %8s  %s\n", "case", "where", "cpu", "seconds", "runs");
-    for (size_t i = 0; i < p->places[0].plan.n_items; i++) {
-        const struct plan_item *item = &p->places[0].plan.items[i];
+    const struct plan *plan = &p->places[0].plan;
+    printf("%-15s %-10s %-46s %5s %8s  %s\n", "case", "metric", "where", "cpu", "seconds", "runs");
+    for (size_t i = 0; i < plan->n_items; i++) {
+        const struct plan_item *item = &plan->items[i];
         struct text words = {0};
         char cpu[16] = "-";
         if (item->instance.cpu >= 0)
             snprintf(cpu, sizeof cpu, "%d", item->instance.cpu);
         describe_item(item, &p->places[0].node, &words);
-        printf("%-16s %-46.46s %5s %8.2f  ", item->bench->name, text_string(&words), cpu,
-               item->instance.seconds);
+        printf("%-15s %-10s %-46s %5s %8.2f  ", item->bench->name, item->instance.metric->name,
+               text_string(&words), cpu, item->instance.seconds);
         if (item->instance.skip != NULL)
             printf("not here: %s\n", item->instance.skip);
         else
@@ -128,14 +129,12 @@ static void print_text(const struct prepared *p) {
                    item->judged ? "" : ", shown only");
         text_free(&words);
     }
-    for (size_t i = 0; i < p->places[0].plan.n_absences; i++)
-        printf("%-16s not here: %s\n", p->places[0].plan.absences[i].bench->name,
-               p->places[0].plan.absences[i].reason);
+    for (size_t i = 0; i < plan->n_absences; i++)
+        printf("%-15s not here: %s\n", plan->absences[i].bench->name, plan->absences[i].reason);
     if (p->places[0].cuda.asked && !p->places[0].cuda.good)
         printf("CUDA does not start here: %s\n", p->places[0].cuda.reason);
-    printf("\n%s: %d rounds, %d primary series%s, about %.0f s\n", p->places[0].plan.profile->name,
-           p->places[0].plan.rounds, p->places[0].plan.n_primary,
-           p->places[0].plan.left_out > 0 ? " (some left out)" : "", prepared_seconds(p));
+    printf("\n%s: %d rounds, %d primary series%s, about %.0f s\n", plan->profile->name, plan->rounds,
+           plan->n_primary, plan->left_out > 0 ? " (some left out)" : "", prepared_seconds(p));
 }
 
 static int run(void *values, const struct strings *arguments) {

@@ -33,7 +33,7 @@ static void describe_bytes(int64_t bytes, struct text *out) {
     text_addf(out, "%" PRId64 " B", bytes);
 }
 
-/* "GPUs 0 1", "8 GPUs" */
+/* "GPU 0", "GPUs 0 1", "8 GPUs" */
 static void describe_gpus(const char *joined, const struct node *node, struct text *out) {
     enum { NAMED = 4 };
     struct strings uuids = {0};
@@ -41,7 +41,11 @@ static void describe_gpus(const char *joined, const struct node *node, struct te
     if (uuids.count > NAMED)
         text_addf(out, "%zu GPUs", uuids.count);
     for (size_t i = 0; uuids.count <= NAMED && i < uuids.count; i++)
-        text_addf(out, "%s%d", i == 0 ? "GPUs " : " ", gpu_index(node, uuids.items[i]));
+        text_addf(out, "%s%d",
+                  i > 0              ? " "
+                  : uuids.count == 1 ? "GPU "
+                                     : "GPUs ",
+                  gpu_index(node, uuids.items[i]));
     strings_free(&uuids);
 }
 
@@ -51,13 +55,14 @@ static bool goes_without_saying(const char *key, const js *value) {
            (strcmp(key, "engine") == 0 && strcmp(js_string(value, ""), "ce") == 0) ||
            (strcmp(key, "after") == 0 && strcmp(js_string(value, ""), "idle") == 0) || /* idle_us says it */
            strcmp(key, "cache") == 0 ||               /* by the case, and by the size */
+           strcmp(key, "ranks") == 0 ||               /* as many as GPUs */
            strcmp(js_string(value, ""), "none") == 0; /* control, load */
 }
 
 /* The value alone is understood. */
 static bool speaks_for_itself(const char *key) {
-    static const char *const keys[] = {"memory",  "role", "direction", "core", "source",
-                                       "control", "load", "wait",      "after"};
+    static const char *const keys[] = {"memory",  "role", "direction", "core",  "source",
+                                       "control", "load", "wait",      "after", "dtype"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (strcmp(key, keys[i]) == 0)
             return true;
@@ -67,11 +72,12 @@ static bool speaks_for_itself(const char *key) {
 static void describe_member(const char *key, const js *value, const struct node *node, struct text *out) {
     const char *word = js_string(value, NULL);
     int64_t number = js_int(value, 0);
+    bool end = strcmp(key, "to") == 0; /* of "GPU 0 to GPU 1" */
     if (out->length > 0)
-        text_add(out, ", ");
+        text_add(out, end ? " " : ", ");
     if ((strcmp(key, "gpu") == 0 || strcmp(key, "from") == 0) && word != NULL)
         text_addf(out, "GPU %d", gpu_index(node, word));
-    else if (strcmp(key, "to") == 0 && word != NULL)
+    else if (end && word != NULL)
         text_addf(out, "to GPU %d", gpu_index(node, word));
     else if (strcmp(key, "gpus") == 0 && word != NULL)
         describe_gpus(word, node, out);
@@ -260,7 +266,7 @@ static void print_row(const struct run_table *table, const struct view_row *row,
     struct text words = {0};
     char name[64];
     describe_item(item, table->node, &words);
-    fprintf(out, "%-15s %-14s %-46.46s ", item->bench->name, series_name(row, name, sizeof name),
+    fprintf(out, "%-15s %-14s %-46s ", item->bench->name, series_name(row, name, sizeof name),
             text_string(&words));
     text_free(&words);
     if (row->count == 0) {
