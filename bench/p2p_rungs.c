@@ -7,12 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const rung_names[] = {"status", "access", "copy", "exchange", "collective"};
-
 void p2p_ladder_start(struct p2p_ladder *ladder) {
     *ladder = (struct p2p_ladder){0};
-    p2p_ladder_set(ladder, RUNG_COLLECTIVE, VERDICT_NOT_TRIED,
-                   "tried for one pair of each kind, in the first round");
 }
 
 void p2p_ladder_set(struct p2p_ladder *ladder, enum p2p_rung rung, enum p2p_verdict verdict, const char *why,
@@ -49,7 +45,7 @@ enum p2p_rung p2p_ladder_broken(const struct p2p_ladder *ladder) {
 
 int p2p_ladder_passed(const struct p2p_ladder *ladder) {
     int passed = 0;
-    for (int rung = 0; rung < RUNG_COUNT; rung++)
+    for (int rung = 0; rung < RUNG_COLLECTIVE; rung++)
         passed += ladder->rungs[rung].verdict == VERDICT_OK;
     return passed;
 }
@@ -60,16 +56,13 @@ const char *p2p_rung_finding(enum p2p_rung rung) {
     return rung < RUNG_COUNT ? findings[rung] : "";
 }
 
-const char *p2p_rung_name(enum p2p_rung rung) {
-    return rung < RUNG_COUNT ? rung_names[rung] : "";
-}
-
 void p2p_ladder_tell(const struct p2p_ladder *ladder, js *out) {
+    static const char *const names[] = {"status", "access", "copy", "exchange", "collective"};
     static const char *const verdicts[] = {"not reached", "ok", "unknown", "fail", "not tried"};
     js *rungs = js_new_array();
     for (int rung = 0; rung < RUNG_COUNT; rung++) {
         js *one = js_new_object();
-        js_set_string(one, "rung", rung_names[rung]);
+        js_set_string(one, "rung", names[rung]);
         js_set_string(one, "verdict", verdicts[ladder->rungs[rung].verdict]);
         if (ladder->rungs[rung].why[0] != '\0')
             js_set_string(one, "why", ladder->rungs[rung].why);

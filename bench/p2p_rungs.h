@@ -32,7 +32,7 @@ struct p2p_ladder {
     } rungs[RUNG_COUNT];
 };
 
-/* All rungs not reached, the collective not tried. */
+/* All rungs not reached. */
 void p2p_ladder_start(struct p2p_ladder *ladder);
 void p2p_ladder_set(struct p2p_ladder *ladder, enum p2p_rung rung, enum p2p_verdict verdict, const char *why,
                     ...) __attribute__((format(printf, 4, 5)));
@@ -41,11 +41,11 @@ void p2p_ladder_status(struct p2p_ladder *ladder, const char *there, const char 
 
 /* The first rung that failed; RUNG_COUNT: none. */
 enum p2p_rung p2p_ladder_broken(const struct p2p_ladder *ladder);
+/* How many hold, of the rungs that every round climbs: the collective is not among them. */
 int p2p_ladder_passed(const struct p2p_ladder *ladder);
 /* The finding that names a rung: "p2p.status", "p2p.access", "p2p.copy", "p2p.exchange", "nccl.wrong";
  * static text. */
 const char *p2p_rung_finding(enum p2p_rung rung);
-const char *p2p_rung_name(enum p2p_rung rung);
 
 /* {"rungs":[{"rung","verdict","why"}],"finding"}; "finding" where one failed. Adds to `out`. */
 void p2p_ladder_tell(const struct p2p_ladder *ladder, js *out);

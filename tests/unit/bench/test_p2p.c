@@ -437,7 +437,7 @@ static void the_first_rung_that_fails_names_it(void **state) {
     assert_int_equal(js_length(rungs), RUNG_COUNT);
     assert_string_equal(js_get_string(told, "finding", ""), "p2p.copy");
     assert_string_equal(js_get_string(js_at(rungs, RUNG_EXCHANGE), "verdict", ""), "not reached");
-    assert_string_equal(js_get_string(js_at(rungs, RUNG_COLLECTIVE), "verdict", ""), "not tried");
+    assert_string_equal(js_get_string(js_at(rungs, RUNG_COLLECTIVE), "verdict", ""), "not reached");
     js_free(told);
 }
 

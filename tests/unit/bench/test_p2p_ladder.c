@@ -12,6 +12,8 @@ static struct fake {
     int wrong_copy; /* its number is wrong; -1: none */
     bool copy_errors, lost, exchange_errors;
     int exchanges;
+    enum nccl_pair_verdict collective;
+    int collectives;
 } fake;
 
 enum gpu_peer gpu_peer_enable(const struct gpu_device *from, const struct gpu_device *to, struct error *err) {
@@ -70,6 +72,13 @@ bool peer_exchange_run(struct peer_exchange *exchange, const struct pingpong *pl
     fake.exchanges++;
     *out = (struct peer_exchange_result){.ns = 800};
     return !fake.lost || FAIL(err, ERROR_VERIFY, "a number is lost");
+}
+
+void nccl_pair_check(struct case_context *context, const struct gpu_device *from, const struct gpu_device *to,
+                     struct nccl_pair *out) {
+    assert_true(from == &context->gpus[0] && to == &context->gpus[1]);
+    fake.collectives++;
+    *out = (struct nccl_pair){.verdict = fake.collective, .why = "what NCCL says"};
 }
 
 bool gpu_use(const struct gpu_device *device, struct error *err) {
@@ -140,20 +149,30 @@ static struct climb {
     js *detail;
 } result;
 
-static void climb_with(const char *there, const char *back) {
+/* As a pair that stands for others of its kind or not, in a round. */
+static void climb_as(const char *there, const char *back, bool stands, int round) {
     struct gpu_device gpus[2] = {{.ordinal = 0, .bdf = "0000:01:00.0"},
                                  {.ordinal = 1, .bdf = "0000:02:00.0"}};
     struct samples samples = {0};
     js *attributes = js_new_object();
     js_set_string(attributes, "driver_status", there);
     js_set_string(attributes, "driver_status_back", back);
-    struct case_context context = {
-        .attributes = attributes, .gpus = gpus, .n_gpus = 2, .seed = 5, .extra = js_new_object()};
+    js_set_bool(attributes, "collective", stands);
+    struct case_context context = {.attributes = attributes,
+                                   .gpus = gpus,
+                                   .n_gpus = 2,
+                                   .seed = 5,
+                                   .round = round,
+                                   .extra = js_new_object()};
     result = (struct climb){.detail = context.extra};
     result.good = sample(&context, &samples, &result.err);
     result.passed = samples.count > 0 ? samples.values[0] : -1;
     free(samples.values);
     js_free(attributes);
+}
+
+static void climb_with(const char *there, const char *back) {
+    climb_as(there, back, true, 0);
 }
 
 static const char *verdict(enum p2p_rung rung) {
@@ -180,7 +199,8 @@ static void all_is_well(void **state) {
     climb_with("OK", "OK");
     assert_true(result.good);
     assert_int_equal(fake.copies, 8);
-    assert_true(result.passed > 3.5 && result.passed < 4.5); /* the collective is not built */
+    assert_true(result.passed > 3.5 && result.passed < 4.5); /* the collective is not counted */
+    assert_string_equal(verdict(RUNG_COLLECTIVE), "ok");
     assert_null(js_get(result.detail, "finding"));
     assert_string_equal(verdict(RUNG_EXCHANGE), "ok");
 }
@@ -254,6 +274,48 @@ static void a_lost_flag_fails_the_item(void **state) {
     assert_string_equal(verdict(RUNG_COPY), "ok");
 }
 
+/* Half a second a pair: not for every pair, nor in every round. */
+static void few_pairs_try_the_collective(void **state) {
+    (void)state;
+    climb_as("OK", "OK", false, 0);
+    assert_true(result.good && result.passed > 3.5 && result.passed < 4.5);
+    assert_string_equal(verdict(RUNG_COLLECTIVE), "not tried");
+    end(NULL);
+    climb_as("OK", "OK", true, 1);
+    assert_true(result.good);
+    assert_string_equal(verdict(RUNG_COLLECTIVE), "not tried");
+    end(NULL);
+    assert_int_equal(fake.collectives, 0);
+    fake.lost = true;
+    climb_with("OK", "OK");
+    assert_string_equal(verdict(RUNG_COLLECTIVE), "not reached");
+    assert_int_equal(fake.collectives, 0);
+}
+
+static void what_the_collective_says(void **state) {
+    (void)state;
+    static const struct {
+        enum nccl_pair_verdict says;
+        bool good;
+        enum error_kind kind;
+        const char *verdict, *finding;
+    } rows[] = {
+        {NCCL_PAIR_ABSENT, true, ERROR_NONE, "unknown", ""},
+        {NCCL_PAIR_WRONG, false, ERROR_VERIFY, "fail", "nccl.wrong"},
+        {NCCL_PAIR_FAILED, false, ERROR_GPU, "unknown", ""},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        fake.collective = rows[i].says;
+        climb_with("OK", "OK");
+        assert_int_equal(result.good, rows[i].good);
+        assert_int_equal(result.err.kind, rows[i].kind);
+        assert_true(result.good || strstr(result.err.text, "what NCCL says") != NULL);
+        assert_string_equal(verdict(RUNG_COLLECTIVE), rows[i].verdict);
+        assert_string_equal(js_get_string(result.detail, "finding", ""), rows[i].finding);
+        end(NULL);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(all_is_well, begin, end),
@@ -263,6 +325,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_question_that_goes_wrong_is_an_error, begin, end),
         cmocka_unit_test_setup_teardown(each_copy_counts, begin, end),
         cmocka_unit_test_setup_teardown(a_lost_flag_fails_the_item, begin, end),
+        cmocka_unit_test_setup_teardown(few_pairs_try_the_collective, begin, end),
+        cmocka_unit_test_setup_teardown(what_the_collective_says, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
