@@ -64,10 +64,25 @@ static bool fill_and_sync(int fd, const char *path, const char *data, size_t len
     return true;
 }
 
+/* A new file FILE.tmp.PID. Another of that name may be left over from a crash, or belong to a process of this
+ * number in another container: it is not touched. */
+static int create_beside(const char *path, struct text *name) {
+    int fd = -1;
+    for (int attempt = 0; attempt < 1000 && fd < 0; attempt++) {
+        text_clear(name);
+        text_addf(name, "%s.tmp.%ld", path, (long)getpid());
+        if (attempt > 0)
+            text_addf(name, ".%d", attempt);
+        fd = open(name->data, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
+        if (fd < 0 && errno != EEXIST)
+            break;
+    }
+    return fd;
+}
+
 bool file_replace(const char *path, const char *data, size_t length, struct error *err) {
     struct text beside = {0};
-    text_addf(&beside, "%s.tmp.%ld", path, (long)getpid());
-    int fd = open(beside.data, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
+    int fd = create_beside(path, &beside);
     bool good = fd >= 0;
     if (!good)
         FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot create %s: %s", beside.data, strerror(errno));
