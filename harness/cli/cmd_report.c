@@ -268,7 +268,7 @@ static bool load_before(struct job *job, struct error *err) {
 
 static bool get_ready(struct job *job, const struct strings *arguments, struct error *err) {
     const struct report_values *v = job->v;
-    if (v->output == NULL)
+    if (v->output == NULL || v->output[0] == '\0')
         return FAIL(err, ERROR_USAGE, "where to? gpuvet report RUN... -o DIR");
     if (arguments->count == 0 && v->after.count == 0)
         return FAIL(err, ERROR_USAGE, "which runs? gpuvet report RUN... -o DIR");
@@ -327,6 +327,22 @@ static bool make(struct job *job, int *status, struct error *err) {
     bool good = write_report(&input, status, err);
     js_free(json);
     return good;
+}
+
+bool report_check_folder(const char *folder, struct error *err) {
+    bool good = folder[0] != '\0' || FAIL(err, ERROR_USAGE, "which folder?");
+    char *plots = path_join(folder, "plots");
+    good = good && folder_make(folder, err) && folder_make(plots, err);
+    for (int i = 0; i < 2 && good; i++) {
+        const char *path = i == 0 ? folder : plots;
+        char *probe = path_join(path, ".gpuvet-probe");
+        good = file_replace(probe, "", 0, err);
+        if (good)
+            unlink(probe);
+        free(probe);
+    }
+    free(plots);
+    return good || error_context(err, "--report");
 }
 
 bool report_after_run(const char *folder, const char *path, const struct run *before, size_t n_before,

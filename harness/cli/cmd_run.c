@@ -498,6 +498,8 @@ static int run_job(struct job *job) {
         run_places_print_plan(&job->prepared);
         return 0;
     }
+    if (job->v->report != NULL && !report_check_folder(job->v->report, &err))
+        return refuse(&err);
     bool good = measure(job, &err);
     bool interrupted = !good && err.kind == ERROR_INTERRUPTED && interrupt_came(&job->interrupt);
     if (!good && !interrupted && job->coordinator.counts.ok == 0)

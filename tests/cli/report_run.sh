@@ -12,13 +12,21 @@ has out1/summary.md "### Regressed"
 has out1/summary.md "copy.h2d"
 has out1/index.html "Every figure here is made up"
 has out1/index.html "the baseline &#39;before&#39;"
-# Without a baseline there is a report too; where none can be written it is said, after the run was kept.
+# Without a baseline there is a report too; where none can be written it is said before anything is measured.
 expect 0 run --seed 10 --no-baseline --report out2
 has out2/index.html "there was no baseline to compare with"
 touch file
-expect 2 run --seed 11 --no-baseline --report file/out
-grep -q "file/out" err || fail "not said where"
-[ "$(find results/runs -name '*.jsonl' | wc -l)" = 6 ] || fail "the run was not kept"
+mkdir -p taken
+touch taken/plots
+ln -s nowhere dangling
+for to in file file/out "" taken dangling; do
+    expect 2 run --seed 11 --no-baseline --report "$to"
+    one_line
+    has err "--report: "
+    has err "$to"
+done
+[ "$(find results/runs -name '*.jsonl' | wc -l)" = 5 ] || fail "measured for a report that cannot be written"
+[ "$(ls -A taken)" = plots ] || fail "something was left in the folder"
 
 # Two H200: nothing changed between these runs; and the last with a change made up.
 reference=$GPUVET_SOURCE/results/reference/h200-x2
