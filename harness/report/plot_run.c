@@ -35,7 +35,7 @@ static bool write_plain(const char *folder, const char *name, const char *suffix
     text_addf(&path, "%s/%s%s", folder, name, suffix);
     unlink(text_string(&path)); /* never through a link that somebody put there */
     int fd = open(text_string(&path), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
-    bool good = fd >= 0 ? fd_write_all(fd, data, length, err)
+    bool good = fd >= 0 ? fd_write_all(fd, data, length, err) || error_context(err, "%s", text_string(&path))
                         : FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot write %s: %s", text_string(&path),
                                       strerror(errno));
     if (fd >= 0)
@@ -90,7 +90,9 @@ static int start(struct drawing *d, const char *folder) {
     sigaddset(&usual, SIGXFSZ);
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setsigdefault(&attributes, &usual);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    /* A group of its own: what "gnuplot" starts (it may be a wrapper) ends with it. */
+    posix_spawnattr_setflags(&attributes,
+                             POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
     int code = posix_spawnp(&d->pid, "gnuplot", &actions, &attributes, argv, environment);
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
@@ -127,7 +129,7 @@ static bool look_after(struct drawing *d, const char *folder, bool *hung) {
     if (got == 0 && clock_raw() < d->deadline)
         return false;
     if (got == 0) {
-        kill(d->pid, SIGKILL);
+        kill(-d->pid, SIGKILL);
         waitpid(d->pid, &status, 0);
         *hung = true;
         snprintf(d->plot->why, sizeof d->plot->why, "gnuplot did not end within %d s",
@@ -141,7 +143,25 @@ static bool look_after(struct drawing *d, const char *folder, bool *hung) {
     return true;
 }
 
-static void draw_all(struct report *r, const char *folder) {
+/* The signals that end us are held back while there is something to tidy up. */
+static void ending_signals(sigset_t *out) {
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+    struct sigaction how;
+    sigemptyset(out);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (sigaction(numbers[i], NULL, &how) == 0 && how.sa_handler != SIG_IGN)
+            sigaddset(out, numbers[i]);
+}
+
+static void end_all(struct drawing *running, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        kill(-running[i].pid, SIGKILL);
+    for (size_t i = 0; i < n; i++)
+        waitpid(running[i].pid, NULL, 0);
+}
+
+/* The signal that came, 0: none. */
+static int draw_all(struct report *r, const char *folder, const sigset_t *ending) {
     struct drawing running[AT_ONCE];
     size_t n = 0;
     size_t next = 0;
@@ -161,10 +181,15 @@ static void draw_all(struct report *r, const char *folder) {
                 running[i] = running[--n];
             else
                 i++;
-        nanosleep(&(struct timespec){.tv_nsec = 2 * NS_PER_MS}, NULL);
+        int came = sigtimedwait(ending, NULL, &(struct timespec){.tv_nsec = 2 * NS_PER_MS});
+        if (came > 0) {
+            end_all(running, n);
+            return came;
+        }
     }
     for (; hung && next < r->n_plots; next++)
         snprintf(r->plots[next].why, sizeof r->plots[next].why, "not tried, since gnuplot hung before");
+    return 0;
 }
 
 /* Files of one kind go to the report's folder; the temporary ones are removed. */
@@ -210,27 +235,61 @@ static void remove_tree(const char *path, int depth) {
     rmdir(path);
 }
 
-bool plots_draw(struct report *r, struct error *err) {
-    struct text temporary = {0};
+/* Where temporary files belong, else beside what is written: a page needs no /tmp. Owned; NULL with `err`. */
+static char *make_temporary(const char *folder, struct error *err) {
     const char *tmp = getenv("TMPDIR");
-    text_addf(&temporary, "%s/gpuvet-plots.XXXXXX", tmp != NULL && tmp[0] == '/' ? tmp : "/tmp");
-    if (mkdtemp(temporary.data) == NULL) {
-        bool failed = FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot make a temporary folder %s: %s",
-                                  text_string(&temporary), strerror(errno));
-        text_free(&temporary);
-        return failed;
+    const char *const places[] = {tmp != NULL && tmp[0] == '/' ? tmp : "/tmp", folder};
+    for (size_t i = 0; i < 2; i++) {
+        struct text path = {0};
+        text_addf(&path, "%s/gpuvet-plots.XXXXXX", places[i]);
+        char *made = text_take(&path);
+        if (mkdtemp(made) != NULL) {
+            char *whole = realpath(made, NULL); /* gnuplot is started in it, and HOME is no relative path */
+            free(made);
+            return whole;
+        }
+        FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot make a temporary folder in %s: %s", places[i],
+                    strerror(errno));
+        free(made);
     }
-    char *target = path_join(r->in->folder, "plots");
-    bool good = folder_make(target, err) && write_inputs(r, text_string(&temporary), err);
-    if (good)
-        draw_all(r, text_string(&temporary));
-    good = good && collect(text_string(&temporary), target, err);
+    return NULL;
+}
+
+static void note_undrawn(struct report *r) {
+    size_t n = 0;
+    const char *why = "";
+    for (size_t i = r->n_plots; i-- > 0;)
+        if (r->plots[i].svg == NULL) {
+            n++;
+            why = r->plots[i].why;
+        }
     if (r->gnuplot_absent)
         strings_addf(r->notes,
                      "gnuplot is not installed, so the report has no plots: apt-get install gnuplot-nox, "
                      "then report again");
-    remove_tree(text_string(&temporary), 0);
-    text_free(&temporary);
+    else if (n > 0)
+        strings_addf(r->notes, "%zu of %zu plots are not on the page, the first: %s", n, r->n_plots, why);
+}
+
+bool plots_draw(struct report *r, struct error *err) {
+    sigset_t ending, before;
+    ending_signals(&ending);
+    sigprocmask(SIG_BLOCK, &ending, &before);
+    char *temporary = make_temporary(r->in->folder, err);
+    char *target = path_join(r->in->folder, "plots");
+    int came = 0;
+    bool good = temporary != NULL && folder_make(target, err) && write_inputs(r, temporary, err);
+    if (good)
+        came = draw_all(r, temporary, &ending);
+    good = good && collect(temporary, target, err);
+    if (good)
+        note_undrawn(r);
+    if (temporary != NULL)
+        remove_tree(temporary, 0);
+    free(temporary);
     free(target);
+    if (came != 0)
+        raise(came);
+    sigprocmask(SIG_SETMASK, &before, NULL); /* ends us here where nobody else watches for it */
     return good;
 }
