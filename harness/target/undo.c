@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MAX_LIST = 1 << 20 };
+enum { MAX_LINE = 1 << 20 };
 static const int64_t command_limit_ns = 30 * NS_PER_S;
 static const int64_t pause_ns = 3 * NS_PER_S;
 static const int64_t all_limit_ns = 90 * NS_PER_S;
@@ -104,32 +104,55 @@ void undo_close(struct undo *undo) {
 
 /* ---- the process ---- */
 
-static void read_list(js *list) {
-    struct text all = {0};
+struct list {
+    js **items;
+    size_t count, capacity;
+};
+
+static void forget(struct list *list, int64_t id) {
+    size_t kept = 0;
+    for (size_t i = 0; i < list->count; i++)
+        if (js_get_int(list->items[i], "id", -1) == id)
+            js_free(list->items[i]);
+        else
+            list->items[kept++] = list->items[i];
+    list->count = kept;
+}
+
+static void take_line(struct list *list, const char *text, size_t length) {
+    struct error ignored = {0};
+    js *line = js_parse(text, length, &ignored);
+    if (line == NULL)
+        return;
+    if (js_get(line, "forget") != NULL) {
+        forget(list, js_get_int(line, "forget", -2));
+        js_free(line);
+        return;
+    }
+    list->items = mem_grow(list->items, list->count, &list->capacity, sizeof *list->items);
+    list->items[list->count++] = line;
+}
+
+/* Line by line as they come: a long run adds and forgets more than anybody would keep until its end. */
+static void read_list(struct list *list) {
+    struct text rest = {0};
     char chunk[4096];
     ssize_t n;
     while ((n = read(STDIN_FILENO, chunk, sizeof chunk)) != 0) {
         if (n < 0 && errno != EINTR)
             break;
-        if (n > 0 && all.length < MAX_LIST)
-            text_add_bytes(&all, chunk, (size_t)n);
-    }
-    struct strings lines = {0};
-    strings_split(&lines, text_string(&all), '\n');
-    for (size_t i = 0; i < lines.count; i++) {
-        struct error ignored = {0};
-        js *line = js_parse(lines.items[i], strlen(lines.items[i]), &ignored);
-        if (js_get(line, "forget") != NULL) {
-            for (size_t k = 0; k < js_length(list); k++)
-                if (js_get_int(js_at(list, k), "id", -1) == js_get_int(line, "forget", -2))
-                    js_set_bool(js_at(list, k), "forgotten", true);
-            js_free(line);
-        } else if (line != NULL) {
-            js_append(list, line);
+        const char *at = chunk;
+        const char *end = n > 0 ? chunk + n : chunk;
+        for (const char *stop; (stop = memchr(at, '\n', (size_t)(end - at))) != NULL; at = stop + 1) {
+            text_add_bytes(&rest, at, (size_t)(stop - at));
+            take_line(list, text_string(&rest), rest.length);
+            text_clear(&rest);
         }
+        if (rest.length < MAX_LINE)
+            text_add_bytes(&rest, at, (size_t)(end - at));
     }
-    strings_free(&lines);
-    text_free(&all);
+    take_line(list, text_string(&rest), rest.length);
+    text_free(&rest);
 }
 
 static void take_strings(const js *array, struct strings *out) {
@@ -159,22 +182,23 @@ int undo_main(void) {
     static const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
     for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
         signal(ignored[i], SIG_IGN);
-    js *list = js_new_array();
-    read_list(list);
+    struct list list = {0};
+    read_list(&list);
     struct clock clock = clock_real();
     bool again = false;
     for (int pass = 0; pass < 2 && (pass == 0 || again); pass++) {
         if (pass > 0)
             clock_sleep(&clock, pause_ns);
-        for (size_t i = js_length(list); i-- > 0;) {
-            const js *entry = js_at(list, i);
-            bool twice = js_get_bool(entry, "twice", false);
-            if (js_get_bool(entry, "forgotten", false) || (pass > 0 && !twice))
+        for (size_t i = list.count; i-- > 0;) {
+            bool twice = js_get_bool(list.items[i], "twice", false);
+            if (pass > 0 && !twice)
                 continue;
             again = again || twice;
-            do_one(entry);
+            do_one(list.items[i]);
         }
     }
-    js_free(list);
+    for (size_t i = 0; i < list.count; i++)
+        js_free(list.items[i]);
+    free(list.items);
     return 0;
 }
