@@ -199,6 +199,13 @@ static bool write_backup(int fd, const char *path, const struct text *old, struc
     return good || error_context(err, "%s", path);
 }
 
+/* Half a copy, or one of a file that is still there. */
+static void drop_backup(struct mend_file *file) {
+    (void)unlink(file->backup);
+    free(file->backup);
+    file->backup = NULL;
+}
+
 static bool keep_old(struct mend_file *file, const char *backups, struct error *err) {
     int fd = -1;
     if (!folder_make(backups, err))
@@ -217,6 +224,8 @@ static bool keep_old(struct mend_file *file, const char *backups, struct error *
         return FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot create %s: %s", file->backup, strerror(errno));
     bool good = write_backup(fd, file->backup, file->before, err) && sync_folder(backups, err);
     close(fd);
+    if (!good)
+        drop_backup(file);
     return good || RELAY(err);
 }
 
@@ -270,7 +279,7 @@ static int create_beside(const struct place *place, const char *name, mode_t mod
     return fd;
 }
 
-static bool swap(const struct place *place, const struct mend_file *file, const struct stat *st,
+static bool swap(const struct place *place, struct mend_file *file, const struct stat *st,
                  struct error *err) {
     struct text name = {0};
     struct stat last;
@@ -284,6 +293,8 @@ static bool swap(const struct place *place, const struct mend_file *file, const 
         good = FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot rename to %s: %s", file->path, strerror(errno));
     if (!good && fd >= 0)
         (void)unlinkat(place->folder, text_string(&name), 0);
+    if (!good)
+        drop_backup(file);
     if (good && fsync(place->folder) != 0 && !place->cluster)
         good = FAIL_NATIVE(err, ERROR_SYSTEM, errno, "%s is changed, but its folder cannot be synced: %s",
                            file->path, strerror(errno));

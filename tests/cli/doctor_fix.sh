@@ -100,6 +100,26 @@ host "$lxc"'
     one_line
 ' || exit $?
 
+# Refused by the file system, with the old file as it was and no copy of it left: read-only, no room for the copy.
+host "$lxc"'
+    cp $F was
+    mount --bind /var/lib/lxc /var/lib/lxc
+    mount -o remount,ro,bind /var/lib/lxc
+    fix 2 --apply
+    one_line
+    has err "Read-only"
+    umount /var/lib/lxc
+    [ -z "$(ls -A /var/lib/gpuvet/backup)" ] || fail "a copy of what was not changed"
+    mount -t tmpfs -o size=4k tmpfs /var/lib/gpuvet/backup
+    head -c 4096 /dev/zero >/var/lib/gpuvet/backup/all
+    fix 2 --apply
+    one_line
+    has err "No space"
+    [ "$(ls -A /var/lib/gpuvet/backup)" = all ] || fail "half a copy is left"
+    cmp was $F
+    [ "$(ls -A /var/lib/lxc/infer)" = config ] || fail "something was left"
+' || exit $?
+
 # Killed at any moment: the old file or the new one, and the next mend is not hindered.
 host "$lxc"'
     cp $F was
