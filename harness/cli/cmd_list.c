@@ -55,7 +55,7 @@ static int list_cases(bool as_json) {
         if (bench->hidden)
             continue;
         if (!as_json)
-            printf("%-16s v%d  %s%s\n", bench->name, bench->version, bench->summary,
+            printf("%-19s v%d  %s%s\n", bench->name, bench->version, bench->summary,
                    bench->needs.gpus > 0 ? " (needs a GPU)" : "");
         js *one = js_new_object();
         js_set_string(one, "case", bench->name);
@@ -112,7 +112,7 @@ static void print_json(const struct prepared *p) {
 
 static void print_text(const struct prepared *p) {
     const struct plan *plan = &p->places[0].plan;
-    printf("%-15s %-10s %-46s %5s %8s  %s\n", "case", "metric", "where", "cpu", "seconds", "runs");
+    printf("%-19s %-10s %-46s %5s %8s  %s\n", "case", "metric", "where", "cpu", "seconds", "runs");
     for (size_t i = 0; i < plan->n_items; i++) {
         const struct plan_item *item = &plan->items[i];
         struct text words = {0};
@@ -120,7 +120,7 @@ static void print_text(const struct prepared *p) {
         if (item->instance.cpu >= 0)
             snprintf(cpu, sizeof cpu, "%d", item->instance.cpu);
         describe_item(item, &p->places[0].node, &words);
-        printf("%-15s %-10s %-46s %5s %8.2f  ", item->bench->name, item->instance.metric->name,
+        printf("%-19s %-10s %-46s %5s %8.2f  ", item->bench->name, item->instance.metric->name,
                text_string(&words), cpu, item->instance.seconds);
         if (item->instance.skip != NULL)
             printf("not here: %s\n", item->instance.skip);
@@ -130,7 +130,7 @@ static void print_text(const struct prepared *p) {
         text_free(&words);
     }
     for (size_t i = 0; i < plan->n_absences; i++)
-        printf("%-15s not here: %s\n", plan->absences[i].bench->name, plan->absences[i].reason);
+        printf("%-19s not here: %s\n", plan->absences[i].bench->name, plan->absences[i].reason);
     if (p->places[0].cuda.asked && !p->places[0].cuda.good)
         printf("CUDA does not start here: %s\n", p->places[0].cuda.reason);
     printf("\n%s: %d rounds, %d primary series%s, about %.0f s\n", plan->profile->name, plan->rounds,

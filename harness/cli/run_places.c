@@ -177,7 +177,7 @@ static void print_series(const struct prepared_place *place, const struct node *
     text_addf(&words, "%s %s%s%s ", item->bench->name, item->instance.metric->name,
               s->row->statistic[0] != '\0' ? "." : "", s->row->statistic);
     describe_item(item, node, &words);
-    printf("%-64.64s %-11s %8.2f %14s", text_string(&words), s->primary ? "primary" : "descriptive",
+    printf("%-64s %-11s %8.2f %14s", text_string(&words), s->primary ? "primary" : "descriptive",
            item->instance.seconds, s->primary ? effect : "-");
     if (item->instance.cpu >= 0)
         printf("  cpu %d", item->instance.cpu);
@@ -194,10 +194,10 @@ static void print_place(const struct prepared *p, size_t at) {
     for (size_t i = 0; i < place->plan.n_series; i++)
         print_series(place, node, &place->plan.series[i]);
     for (size_t i = 0; i < place->plan.n_absences; i++)
-        printf("%-16s not here: %s\n", place->plan.absences[i].bench->name, place->plan.absences[i].reason);
+        printf("%-19s not here: %s\n", place->plan.absences[i].bench->name, place->plan.absences[i].reason);
     for (size_t i = 0; i < place->plan.n_items && at > 0; i++)
         if (place->plan.items[i].instance.skip != NULL)
-            printf("%-16s not here: %s\n", place->plan.items[i].bench->name,
+            printf("%-19s not here: %s\n", place->plan.items[i].bench->name,
                    place->plan.items[i].instance.skip);
 }
 

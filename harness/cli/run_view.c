@@ -33,19 +33,24 @@ static void describe_bytes(int64_t bytes, struct text *out) {
     text_addf(out, "%" PRId64 " B", bytes);
 }
 
+static int by_number(const void *a, const void *b) {
+    return *(const int *)a - *(const int *)b;
+}
+
 /* "GPU 0", "GPUs 0 1", "8 GPUs" */
 static void describe_gpus(const char *joined, const struct node *node, struct text *out) {
     enum { NAMED = 4 };
     struct strings uuids = {0};
+    int indices[NAMED];
     strings_split(&uuids, joined, '+');
     if (uuids.count > NAMED)
         text_addf(out, "%zu GPUs", uuids.count);
-    for (size_t i = 0; uuids.count <= NAMED && i < uuids.count; i++)
-        text_addf(out, "%s%d",
-                  i > 0              ? " "
-                  : uuids.count == 1 ? "GPU "
-                                     : "GPUs ",
-                  gpu_index(node, uuids.items[i]));
+    size_t n = uuids.count > NAMED ? 0 : uuids.count;
+    for (size_t i = 0; i < n; i++)
+        indices[i] = gpu_index(node, uuids.items[i]);
+    qsort(indices, n, sizeof *indices, by_number); /* a key has them by UUID */
+    for (size_t i = 0; i < n; i++)
+        text_addf(out, "%s%d", i > 0 ? " " : n == 1 ? "GPU " : "GPUs ", indices[i]);
     strings_free(&uuids);
 }
 
@@ -53,6 +58,8 @@ static void describe_gpus(const char *joined, const struct node *node, struct te
 static bool goes_without_saying(const char *key, const js *value) {
     return (strcmp(key, "idle_us") == 0 && js_int(value, 0) == 0) ||
            (strcmp(key, "engine") == 0 && strcmp(js_string(value, ""), "ce") == 0) ||
+           (strcmp(key, "peer") == 0 && strcmp(js_string(value, ""), "on") == 0) ||
+           (strcmp(key, "place") == 0 && strcmp(js_string(value, ""), "out") == 0) ||
            (strcmp(key, "after") == 0 && strcmp(js_string(value, ""), "idle") == 0) || /* idle_us says it */
            strcmp(key, "cache") == 0 ||               /* by the case, and by the size */
            strcmp(key, "ranks") == 0 ||               /* as many as GPUs */
@@ -195,11 +202,11 @@ static void on_start(void *state, const struct plan_item *item, int round) {
     double elapsed = (double)(clock_now(table->clock) - table->started) / 1e9;
     double left = fmax(0, table->predicted_s - elapsed);
     clear_line(table);
-    int beside = snprintf(NULL, 0, "round %d/%d  %-16s  %3.0f s left", round + 1, table->rounds,
+    int beside = snprintf(NULL, 0, "round %d/%d  %-19s  %3.0f s left", round + 1, table->rounds,
                           item->bench->name, left);
     int room = table->columns - 1 - beside;
     room = room < 0 ? 0 : room > 44 ? 44 : room;
-    fprintf(stderr, "round %d/%d  %-16s %-*.*s %3.0f s left", round + 1, table->rounds, item->bench->name,
+    fprintf(stderr, "round %d/%d  %-19s %-*.*s %3.0f s left", round + 1, table->rounds, item->bench->name,
             room, room, text_string(&words), left);
     fflush(stderr);
     table->shown = true;
@@ -214,7 +221,7 @@ static void say_first(struct run_table *table, const struct view_row *row) {
         return;
     describe_item(item, table->node, &words);
     clear_line(table);
-    fprintf(stderr, "%-16s %-44.44s %12.4g %s", item->bench->name, text_string(&words), row->values[0],
+    fprintf(stderr, "%-19s %-44.44s %12.4g %s", item->bench->name, text_string(&words), row->values[0],
             quantity_unit(item->instance.metric->quantity));
     if (isfinite(item->instance.limit))
         fprintf(stderr, "  %.0f %% of limit", 100 * row->values[0] / item->instance.limit);
@@ -266,7 +273,7 @@ static void print_row(const struct run_table *table, const struct view_row *row,
     struct text words = {0};
     char name[64];
     describe_item(item, table->node, &words);
-    fprintf(out, "%-15s %-14s %-46s ", item->bench->name, series_name(row, name, sizeof name),
+    fprintf(out, "%-19s %-14s %-46s ", item->bench->name, series_name(row, name, sizeof name),
             text_string(&words));
     text_free(&words);
     if (row->count == 0) {
@@ -292,7 +299,7 @@ static void print_row(const struct run_table *table, const struct view_row *row,
 
 static void print_skips(const struct run_table *table, FILE *out) {
     for (size_t i = 0; i < table->plan->n_absences; i++)
-        fprintf(out, "%-15s skip: %s\n", table->plan->absences[i].bench->name,
+        fprintf(out, "%-19s skip: %s\n", table->plan->absences[i].bench->name,
                 table->plan->absences[i].reason);
     for (size_t i = 0; i < table->plan->n_items; i++) {
         const struct plan_item *item = &table->plan->items[i];
@@ -300,7 +307,7 @@ static void print_skips(const struct run_table *table, FILE *out) {
         if (item->instance.skip == NULL)
             continue;
         describe_item(item, table->node, &words);
-        fprintf(out, "%-15s %-60s skip: %s\n", item->bench->name, text_string(&words), item->instance.skip);
+        fprintf(out, "%-19s %-60s skip: %s\n", item->bench->name, text_string(&words), item->instance.skip);
         text_free(&words);
     }
 }
@@ -308,7 +315,7 @@ static void print_skips(const struct run_table *table, FILE *out) {
 void run_table_print(const struct run_table *table, FILE *out) {
     clear_line((struct run_table *)table);
     if (table->n_rows > 0)
-        fprintf(out, "%-15s %-14s %-46s %10s %-5s %7s %7s  %s\n", "case", "series", "where", "figure", "",
+        fprintf(out, "%-19s %-14s %-46s %10s %-5s %7s %7s  %s\n", "case", "series", "where", "figure", "",
                 "spread", "limit", "against the baseline");
     for (int primary = 1; primary >= 0; primary--)
         for (size_t i = 0; i < table->n_rows; i++)
