@@ -360,6 +360,56 @@ static void check_write(struct findings *out, const struct container *c) {
     }
 }
 
+static bool comments_name(const struct container *c, const char *bdf) {
+    const char *colon = strchr(bdf, ':');
+    for (size_t i = 0; colon != NULL && i < c->comments.count; i++)
+        if (strstr(c->comments.items[i], colon + 1) != NULL)
+            return true;
+    return false;
+}
+
+/* The first GPU that a comment names by its address and that none of the container's nodes is; "" none. */
+static void named_elsewhere(const struct scene *scene, const struct container *c, char out[16]) {
+    struct strings names = {0};
+    out[0] = '\0';
+    look_list(scene->source, "/proc/driver/nvidia/gpus", &names);
+    for (size_t n = 0; n < names.count && out[0] == '\0'; n++) {
+        bool given = !comments_name(c, names.items[n]) || strlen(names.items[n]) > 15;
+        for (size_t i = 0; i < c->n_devices && !given; i++) {
+            char bdf[16];
+            int minor = number_of(c->devices[i].host_path, "/dev/nvidia");
+            given = minor >= 0 && majors_gpu_of_minor(scene, minor, bdf) && strcmp(bdf, names.items[n]) == 0;
+        }
+        if (!given)
+            snprintf(out, 16, "%.15s", names.items[n]);
+    }
+    strings_free(&names);
+}
+
+/* A comment says which GPU was meant, and the node is another: indices were taken for minors. */
+static void check_meant(const struct scene *scene, struct findings *out, const struct container *c) {
+    char meant[16], bdf[16];
+    named_elsewhere(scene, c, meant);
+    for (size_t i = 0; meant[0] != '\0' && i < c->n_devices; i++) {
+        int minor = number_of(c->devices[i].host_path, "/dev/nvidia");
+        if (minor < 0 || !majors_gpu_of_minor(scene, minor, bdf) || comments_name(c, bdf))
+            continue;
+        struct finding *f =
+            finding_add(out, "lxc.other-gpu", SEVERITY_FAIL,
+                        "container %s names GPU %s in a comment and takes %s, which is GPU %s", c->name,
+                        meant, c->devices[i].host_path, bdf);
+        char file[64];
+        snprintf(file, sizeof file, "/proc/driver/nvidia/gpus/%s/information", bdf);
+        finding_evidence(f, file, "Device Minor: %d", minor);
+        finding_remedy(f,
+                       "the node of GPU %s has the number after Device Minor in "
+                       "/proc/driver/nvidia/gpus/%s/information",
+                       meant, meant);
+        tell_entry(c, &c->devices[i], f);
+        return;
+    }
+}
+
 /* The index that nvidia-smi shows is the order of PCI addresses; the node's number is the driver's. */
 static void check_map(const struct scene *scene, struct findings *out, const struct container *c) {
     for (size_t i = 0; i < c->n_devices; i++) {
@@ -391,6 +441,7 @@ static void check_lxc(const struct scene *scene, struct findings *out) {
         check_nodes(scene, out, c);
         check_gpus(scene, out, c);
         check_caps(scene, out, c);
+        check_meant(scene, out, c);
         check_map(scene, out, c);
     }
 }
@@ -519,6 +570,14 @@ static const struct rule rules[] = {
      .cause = "left over from another kernel; harmless beside a right rule",
      .remedy = "it can go",
      .source = MATRIX},
+    {.id = "lxc.other-gpu",
+     .area = AREA_CUDA,
+     .severity = SEVERITY_FAIL,
+     .title = "a container takes another GPU than its own comment names",
+     .needs = NEEDS ", /proc/driver/nvidia/gpus/*/information",
+     .cause = "the number in /dev/nvidiaN is the driver's minor, which is not the index of nvidia-smi",
+     .remedy = "the node whose Device Minor is that GPU's",
+     .source = "the NVIDIA container project's page on GPU isolation"},
     {.id = "lxc.node-map",
      .area = AREA_CUDA,
      .severity = SEVERITY_INFO,

@@ -112,7 +112,9 @@ bool device_nodes_read(const struct source *source, struct device_nodes *out, st
         line += length + (line[length] == '\n');
         if (out->count > MAX_NODES) {
             device_nodes_free(out);
-            return FAIL(err, ERROR_DATA, "dev.tsv has over %d lines", MAX_NODES);
+            return FAIL(err, ERROR_DATA,
+                        "the capture's dev.tsv has over %d lines, which no machine has; take a new one",
+                        MAX_NODES);
         }
     }
     device_nodes_sort(out);
