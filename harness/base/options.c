@@ -267,11 +267,13 @@ static void print_wrapped(const char *words, int column) {
     int at = HELP_COLUMN;
     while (*words != '\0') {
         int n = (int)strcspn(words, " ");
-        if (at + n > HELP_WIDTH && at > HELP_COLUMN) {
+        bool begins = at == HELP_COLUMN;
+        if (at + n > HELP_WIDTH && !begins) {
             printf("\n%*s", HELP_COLUMN, "");
             at = HELP_COLUMN;
+            begins = true;
         }
-        printf("%.*s%s", n, words, words[n] == ' ' ? " " : "");
+        printf("%s%.*s", begins ? "" : " ", n, words);
         at += n + 1;
         words += n + (words[n] == ' ' ? 1 : 0);
     }
@@ -289,7 +291,7 @@ static void print_row(const struct option_row *row) {
             text_addf(&left, "%s%s", i == 0 ? " " : "|", row->choices[i]);
     else if (takes_value(row))
         text_addf(&left, " %s%s", row->metavar != NULL ? row->metavar : "VALUE",
-                  row->type == OPTION_FILES ? "…" : "");
+                  row->type == OPTION_FILES ? "..." : "");
     fputs(left.data, stdout);
     struct text right = {0};
     text_add(&right, row->help != NULL ? row->help : "");

@@ -20,12 +20,7 @@ struct baseline_values {
 #define AT(field) offsetof(struct baseline_values, field)
 static const struct option_row options[] = {
     {.name = "force", .type = OPTION_FLAG, .offset = AT(force), .help = "save: replace one of the same name"},
-    {.name = "results",
-     .type = OPTION_STRING,
-     .metavar = "DIR",
-     .offset = AT(results),
-     .help = "where runs/ and baselines/ are",
-     .fallback = "GPUVET_RESULTS, ./results, the state folder"},
+    OPTION_RESULTS(AT(results)),
     {.name = "json", .type = OPTION_FLAG, .offset = AT(json), .help = "for machines"},
     {0},
 };

@@ -13,6 +13,7 @@
 #include "compare/compare.h"
 #include "compare/places.h"
 #include "run/lock.h"
+#include "stats/robust.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -91,12 +92,7 @@ static const struct option_row options[] = {
      .help = "set against this baseline",
      .fallback = "the newest of this machine"},
     {.name = "no-baseline", .type = OPTION_FLAG, .offset = AT(no_baseline), .help = "set against none"},
-    {.name = "results",
-     .type = OPTION_STRING,
-     .metavar = "DIR",
-     .offset = AT(results),
-     .help = "where runs/ and baselines/ are",
-     .fallback = "GPUVET_RESULTS, ./results, the state folder"},
+    OPTION_RESULTS(AT(results)),
     {.name = "seed",
      .type = OPTION_INT,
      .min = 0,
@@ -290,14 +286,14 @@ static bool get_ready(struct job *job, struct error *err) {
     return true;
 }
 
-/* The baseline's median of each row, for the live ratio. */
+/* The median of each row in the baseline's first run, for the live ratio. */
 static void set_baseline_figures(struct job *job) {
     for (size_t p = 0; p < job->places.n && job->n_baseline > 0; p++) {
         struct run_table *table = &job->places.tables[p];
         for (size_t i = 0; i < table->n_rows; i++) {
             const struct series *s = run_find(&job->baseline[0], table->rows[i].series->key);
             if (s != NULL && s->n_values > 0)
-                table->rows[i].baseline = s->values[s->n_values / 2];
+                table->rows[i].baseline = stats_median(s->values, s->n_values);
         }
     }
 }

@@ -46,20 +46,19 @@ static const struct option_row rows[] = {
     {.name = "json",
      .type = OPTION_FLAG,
      .offset = offsetof(struct version_values, json),
-     .help = "print JSON"},
+     .help = "for machines"},
     {0},
 };
 
 const struct command command_version = {
     .name = "version",
-    .summary = "Say which gpuvet this is",
+    .summary = "which gpuvet this is",
     .details =
-        "The build id covers every source file and the build's configuration: figures of programs with equal\n"
-        "ids can be compared.\n"
-        "\n"
-        "Examples:\n"
         "  gpuvet version\n"
-        "  gpuvet version --json\n",
+        "  gpuvet version --json\n"
+        "\n"
+        "The build id covers every source file and the build's configuration: figures of programs with equal\n"
+        "ids can be compared.\n",
     .options = rows,
     .values_size = sizeof(struct version_values),
     .run = run_version,

@@ -5,6 +5,13 @@
 
 #include "base/options.h"
 
+/* --results of every command that has it. */
+#define OPTION_RESULTS(at)                                                                                   \
+    {                                                                                                        \
+        .name = "results", .type = OPTION_STRING, .metavar = "DIR", .offset = (at),                          \
+        .help = "where runs/ and baselines/ are", .fallback = "GPUVET_RESULTS, ./results, the state folder"  \
+    }
+
 extern const struct command command_run;
 extern const struct command command_list;
 extern const struct command command_compare;

@@ -247,7 +247,7 @@ static void help_shows_everything(void **state) {
                                  "--rounds N",
                                  "(default: 20)",
                                  "quick|standard|thorough",
-                                 "--before RUN…",
+                                 "--before RUN...",
                                  "may be repeated",
                                  "--help",
                                  "Examples:\n  gpuvet try a\n"};
