@@ -20,10 +20,10 @@ static void add(const struct node *node, const struct gpu_info *gpu, int directi
     copy_lanes_set(instance, direction);
     if (corrupt != NULL)
         js_set_string(instance->params, "corrupt", corrupt);
-    instance->seconds = 0.22;
+    instance->seconds = 0.36;
     if (direction != COPY_BOTH) { /* not in every round, so it can take the time of copy.h2d and copy.d2h */
         instance->operations = 4;
-        instance->seconds = 0.35;
+        instance->seconds = 0.5;
     }
     link_set(instance, link_path_limits(node, gpu), direction == COPY_BOTH ? 2 : 1);
 }
@@ -31,9 +31,12 @@ static void add(const struct node *node, const struct gpu_info *gpu, int directi
 static void instances(const struct node *node, struct instance_list *out) {
     for (size_t i = 0; i < node->gpus.count; i++) {
         const struct gpu_info *gpu = &node->gpus.items[i];
-        /* The sum moves when either direction does, so it stands for both among the judged series. */
-        add(node, gpu, COPY_BOTH, LEVEL_PRIMARY, NULL, out);
-        enum level each = host_first_gpu_of_node(node, i) ? LEVEL_DESCRIPTIVE : LEVEL_THOROUGH;
+        /* The sum moves when either direction does, so it stands for both among the judged series; and copies
+         * one way are judged on every GPU, so one GPU of each node stands for what both at once make of it.
+         */
+        bool first = host_first_gpu_of_node(node, i);
+        enum level each = first ? LEVEL_DESCRIPTIVE : LEVEL_THOROUGH;
+        add(node, gpu, COPY_BOTH, first ? LEVEL_PRIMARY : LEVEL_DESCRIPTIVE, NULL, out);
         add(node, gpu, COPY_H2D, each, NULL, out);
         add(node, gpu, COPY_D2H, each, NULL, out);
         if (i == 0)

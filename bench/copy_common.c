@@ -83,9 +83,12 @@ static void add_remote(const struct maker *m) {
     free(nodes);
 }
 
+/* Steps of sixteen show the curve's shape; thorough has those between. */
 static void add_sizes(const struct maker *m) {
-    for (int64_t bytes = SMALLEST; bytes < COPY_LARGE; bytes *= 4) {
-        struct instance *instance = add(m, LEVEL_DESCRIPTIVE, bytes, "pinned", "ce", 0.12);
+    bool shown = true;
+    for (int64_t bytes = SMALLEST; bytes < COPY_LARGE; bytes *= 4, shown = !shown) {
+        enum level level = shown ? LEVEL_DESCRIPTIVE : LEVEL_THOROUGH;
+        struct instance *instance = add(m, level, bytes, "pinned", "ce", 0.12);
         int64_t wanted = bytes_a_sample / bytes;
         instance->operations = wanted > GPU_GATE_MAX_OPERATIONS ? GPU_GATE_MAX_OPERATIONS
                                : wanted < OPERATIONS            ? OPERATIONS
@@ -103,7 +106,7 @@ void copy_bandwidth_instances(const struct node *node, const struct metric *metr
                               struct instance_list *out) {
     for (size_t i = 0; i < node->gpus.count; i++) {
         const struct maker m = {node, &node->gpus.items[i], metric, out};
-        add(&m, LEVEL_PRIMARY, COPY_LARGE, "pinned", "ce", 0.19);
+        add(&m, LEVEL_PRIMARY, COPY_LARGE, "pinned", "ce", 0.22);
         /* How memory was allocated and who copies is the host's doing: one GPU of each node tells. */
         enum level shown = host_first_gpu_of_node(node, i) ? LEVEL_DESCRIPTIVE : LEVEL_THOROUGH;
         add(&m, shown, COPY_LARGE, "hostalloc", "ce", 0.55);

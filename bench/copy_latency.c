@@ -85,8 +85,8 @@ static void add_call(const struct node *node, const struct gpu_info *gpu, const 
 }
 
 static void add_device(const struct node *node, const struct gpu_info *gpu, const char *direction, int bytes,
-                       struct instance_list *out) {
-    struct instance *device = add_copy(node, gpu, &metrics[DEVICE], LEVEL_DESCRIPTIVE, direction, bytes, out);
+                       enum level level, struct instance_list *out) {
+    struct instance *device = add_copy(node, gpu, &metrics[DEVICE], level, direction, bytes, out);
     device->samples = DEVICE_SAMPLES;
     device->operations = DEVICE_OPERATIONS;
     device->seconds = 0.04;
@@ -98,10 +98,11 @@ static void add_copies(const struct node *node, size_t gpu, const char *directio
                        struct instance_list *out) {
     static const int sizes[] = {8, PRIMARY_BYTES, 65536};
     const struct gpu_info *on = &node->gpus.items[gpu];
+    enum level other = host_first_gpu_of_node(node, gpu) ? LEVEL_DESCRIPTIVE : LEVEL_THOROUGH;
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
         bool primary = sizes[s] == PRIMARY_BYTES;
-        add_call(node, on, direction, sizes[s], judged, primary ? LEVEL_PRIMARY : LEVEL_DESCRIPTIVE, out);
-        add_device(node, on, direction, sizes[s], out);
+        add_call(node, on, direction, sizes[s], judged, primary ? LEVEL_PRIMARY : other, out);
+        add_device(node, on, direction, sizes[s], other, out);
     }
     for (int how = 0; host_first_gpu_of_node(node, gpu) && how < LAUNCH_WAITS; how++)
         for (int idle = 0; idle < 2; idle++) {

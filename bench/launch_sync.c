@@ -93,12 +93,14 @@ static bool one(struct launch_bench *b, enum gpu_wait how, int64_t delay_ns, int
     return true;
 }
 
-/* As many samples as are wanted, whose beginning was seen sharply; at most twice as many tries. */
+/* As many samples as are wanted, whose beginning was seen sharply; at most six tries for one (two where there
+ * are many). */
 static bool take_samples(struct case_context *context, struct launch_bench *b, int64_t delay_ns,
                          int64_t length_ns, struct samples *out, struct error *err) {
     enum gpu_wait how = launch_wait(context);
     int warm = warm_delays(delay_ns / NS_PER_US);
-    int tries = 2 * context->wanted_samples;
+    /* After an idle time of its own the launch itself is late, and half of the beginnings with it. */
+    int tries = (context->wanted_samples <= MIDDLE_SAMPLES ? 6 : 2) * context->wanted_samples;
     int dropped = 0;
     for (int i = -warm; i < tries && out->count < (size_t)context->wanted_samples; i++) {
         int64_t ns = 0;

@@ -33,7 +33,7 @@ static void instances(const struct node *node, struct instance_list *out) {
         instance->cpu = topology_pin_cpu(node->topology, topology_device_node(node->topology, gpu->bdf));
         instance->operations = OPERATIONS;
         instance->samples = SAMPLES;
-        instance->seconds = 0.06;
+        instance->seconds = 0.04;
         /* Memory clock × 2 (both edges) × bus width ÷ 8, as NVML gives them. */
         if (gpu->mem_clock_max_mhz > 0 && gpu->memory_bus_bits > 0)
             instance->limit = instance->limit_raw =

@@ -65,7 +65,7 @@ static void set_cost(const struct maker *m, struct instance *instance, size_t by
         instance->seconds = instance->samples * instance->operations * each + 6 * each;
     }
     /* Filling and checking, at a cautious rate; up to 20 windows and 512 MiB. */
-    instance->seconds += set_up_seconds + (double)(bytes * 20 < 512U << 20 ? bytes * 20 : 512U << 20) / 2e11;
+    instance->seconds += set_up_seconds + (double)(bytes * 20 < 512U << 20 ? bytes * 20 : 512U << 20) / 5e11;
     instance->seconds += nccl_join_estimate(m->group->n) / m->judged;
 }
 
