@@ -7,6 +7,7 @@
 #include "bench/decode_model.h"
 #include "bench/launch_common.h"
 #include "bench/nccl_common.h"
+#include "stats/robust.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -27,7 +28,7 @@ static const struct series_row series[] = {
 
 /* ---- instances ---- */
 
-static double step_seconds(const struct nccl_party *party, const struct decode_shape *shape) {
+static double step_seconds(const struct p2p_party *party, const struct decode_shape *shape) {
     const struct gpu_info *gpu = party->gpus[0];
     double gbps = gpu->memory_bus_bits > 0 && gpu->mem_clock_max_mhz > 0
                       ? (double)gpu->mem_clock_max_mhz * 2e6 * gpu->memory_bus_bits / 8 * 0.7
@@ -36,7 +37,7 @@ static double step_seconds(const struct nccl_party *party, const struct decode_s
     return shape->weight_bytes / gbps + reduces + shape->layers * DECODE_GEMMS * 3e-6;
 }
 
-static void add(const struct nccl_party *party, const struct nccl_group *group, size_t model, bool graph,
+static void add(const struct p2p_party *party, const struct nccl_group *group, size_t model, bool graph,
                 enum level level, struct instance_list *out) {
     struct decode_shape shape;
     if (!decode_shape_make(models[model].m, models[model].hidden, LAYERS, group->n, &shape))
@@ -67,9 +68,9 @@ static void add(const struct nccl_party *party, const struct nccl_group *group, 
 
 /* The largest group of 2, 4 or 8, else the one GPU that there is. */
 static void instances(const struct node *node, struct instance_list *out) {
-    struct nccl_party party;
+    struct p2p_party party;
     struct nccl_group groups[8] = {0}, chosen = {.n = 1}, alone = {.n = 1};
-    nccl_gather(node, &party);
+    p2p_gather(node, &party);
     int n = nccl_groups(&party, groups);
     for (int i = 0; i < n; i++)
         if (groups[i].n == 2 || groups[i].n == 4 || groups[i].n == 8)
@@ -206,14 +207,8 @@ static bool measure(struct nccl_rank *rank, void *arg, struct error *err) {
 
 /* ---- results ---- */
 
-static int by_value(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
-static void tell(struct case_context *context, const struct state *s, double *seconds) {
-    qsort(seconds, (size_t)s->samples, sizeof *seconds, by_value);
-    double middle = seconds[s->samples / 2];
+static void tell(struct case_context *context, const struct state *s, const double *seconds) {
+    double middle = stats_median(seconds, (size_t)s->samples);
     js_set_number(context->extra, "step_us", middle * 1e6);
     js_set_number(context->extra, "weight_gb", s->shape.weight_bytes / 1e9);
     js_set_number(context->extra, "weight_gbps", s->shape.weight_bytes / 1e9 / middle);

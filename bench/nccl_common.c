@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "bench/nccl_set.h"
 #include "kernels/corrupt.h"
+#include "stats/robust.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -210,14 +211,8 @@ static double over_ranks(const struct state *s, int sample) {
     return s->metric == NCCL_CALL ? most : sum / s->set->n;
 }
 
-static int by_value(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
-static void tell_rates(struct case_context *context, const struct state *s, double *seconds) {
-    qsort(seconds, (size_t)s->samples, sizeof *seconds, by_value);
-    double middle = seconds[s->samples / 2];
+static void tell_rates(struct case_context *context, const struct state *s, const double *seconds) {
+    double middle = stats_median(seconds, (size_t)s->samples);
     double algbw = nccl_algbw(&s->shape, middle);
     js_set_number(context->extra, "time_us", middle * 1e6);
     js_set_number(context->extra, "algbw", algbw);
@@ -228,6 +223,7 @@ bool nccl_sample(struct case_context *context, struct samples *out, struct error
     struct state *s = context->state;
     if (!nccl_set_run(context, s->set, measure, s, err)) {
         nccl_set_drop(context, s->set, true);
+        s->set = NULL;
         return RELAY(err);
     }
     double *seconds = mem_zeroed((size_t)s->samples, sizeof *seconds);

@@ -5,6 +5,7 @@
 #define GPUVET_BENCH_NCCL_COMMON_H
 
 #include "bench/nccl_ops.h"
+#include "bench/p2p_common.h"
 #include "run/case.h"
 
 /* time: us an operation, 20 (or fewer, where they are long) issued in a row by each rank's thread, as
@@ -19,27 +20,21 @@ extern const char *const nccl_control[];
 /* ---- groups of GPUs ---- */
 
 struct nccl_group {
-    int gpus[64]; /* places in the party, in PCI order: the ranks */
+    int gpus[WHERE_MAX_GPUS]; /* places in the party, in PCI order: the ranks */
     int n;
     bool largest;
 };
-struct nccl_party {
-    const struct node *node;
-    const struct gpu_info *gpus[64];
-    int n;
-};
-/* GPUs that can be used. */
-void nccl_gather(const struct node *node, struct nccl_party *out);
-/* The first 2, 4 and 8 of them, and all. Returns how many of `out` (room for 8). */
-int nccl_groups(const struct nccl_party *party, struct nccl_group *out);
+
+/* The first 2, 4 and 8 GPUs of a party, and all. Returns how many of `out` (room for 8). */
+int nccl_groups(const struct p2p_party *party, struct nccl_group *out);
 /* where gpus, attributes order, bdfs, path_class and cpus; params ranks. Not pinned: each rank's thread has
  * its own core. */
-struct instance *nccl_instance(const struct nccl_party *party, const struct nccl_group *group,
+struct instance *nccl_instance(const struct p2p_party *party, const struct nccl_group *group,
                                const struct metric *metric, enum level level, struct instance_list *out);
 /* Seconds that making the group's communicator takes, once a child. */
 double nccl_join_estimate(int ranks);
 /* GB/s that one GPU can send to the others, the best of its links; NAN: not known. */
-double nccl_link_raw(const struct nccl_party *party, const struct nccl_group *group);
+double nccl_link_raw(const struct p2p_party *party, const struct nccl_group *group);
 
 /* ---- slots ---- */
 

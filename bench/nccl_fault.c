@@ -25,7 +25,7 @@ static const char *const host_ways[] = {"stopped", "hangs-with-p2p"};
 static const char *const gpu_ways[] = {"none", "missing-rank", "endless-kernel", "aborted"};
 static const char no_space[] = "no-space";
 
-static struct instance *add_on_gpus(const struct nccl_party *party, const struct nccl_group *group,
+static struct instance *add_on_gpus(const struct p2p_party *party, const struct nccl_group *group,
                                     const char *how, struct instance_list *out) {
     struct instance *instance = nccl_instance(party, group, &metrics[0], LEVEL_HIDDEN, out);
     js_set_string(instance->params, "how", how);
@@ -34,9 +34,9 @@ static struct instance *add_on_gpus(const struct nccl_party *party, const struct
 }
 
 static void instances(const struct node *node, struct instance_list *out) {
-    struct nccl_party party;
+    struct p2p_party party;
     struct nccl_group group = {.gpus = {0, 1}};
-    nccl_gather(node, &party);
+    p2p_gather(node, &party);
     for (size_t i = 0; i < sizeof host_ways / sizeof *host_ways; i++) {
         struct instance *instance = instance_add(out, &metrics[0], LEVEL_HIDDEN);
         js_set_string(instance->params, "how", host_ways[i]);

@@ -3,25 +3,14 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "bench/host_common.h"
-#include "bench/link_limit.h"
 #include "bench/nccl_common.h"
-#include "run/where.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_GPUS = 64 };
-
-void nccl_gather(const struct node *node, struct nccl_party *out) {
-    *out = (struct nccl_party){.node = node};
-    for (size_t i = 0; i < node->gpus.count && out->n < MAX_GPUS; i++)
-        if (!node->gpus.items[i].mig && node->gpus.items[i].unusable[0] == '\0')
-            out->gpus[out->n++] = &node->gpus.items[i];
-}
-
-int nccl_groups(const struct nccl_party *party, struct nccl_group *out) {
+int nccl_groups(const struct p2p_party *party, struct nccl_group *out) {
     static const int sizes[] = {2, 4, 8};
     int n = 0;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
@@ -45,7 +34,7 @@ static int place_in(const struct strings *uuids, const char *uuid) {
 }
 
 /* The key has the GPUs sorted; ranks count in PCI order. */
-static void set_where(const struct nccl_party *party, const struct nccl_group *group,
+static void set_where(const struct p2p_party *party, const struct nccl_group *group,
                       struct instance *instance) {
     struct strings uuids = {0};
     struct text joined = {0};
@@ -68,7 +57,7 @@ static void set_where(const struct nccl_party *party, const struct nccl_group *g
 }
 
 /* The farthest pair's. */
-static void set_path_class(const struct nccl_party *party, const struct nccl_group *group,
+static void set_path_class(const struct p2p_party *party, const struct nccl_group *group,
                            struct instance *instance) {
     static const char *const classes[] = {"PIX", "PXB", "PHB", "NODE", "SYS"};
     int farthest = -1, fewest = 1 << 20;
@@ -91,9 +80,9 @@ static void set_path_class(const struct nccl_party *party, const struct nccl_gro
 }
 
 /* A core a rank near its GPU, none twice; none at all where there are too few. */
-static void set_cores(const struct nccl_party *party, const struct nccl_group *group,
+static void set_cores(const struct p2p_party *party, const struct nccl_group *group,
                       struct instance *instance) {
-    int cpus[MAX_GPUS];
+    int cpus[WHERE_MAX_GPUS];
     enum { CORES = 1024 };
     int *cores = mem_zeroed(CORES, sizeof *cores);
     for (int i = 0; i < group->n; i++) {
@@ -116,7 +105,7 @@ static void set_cores(const struct nccl_party *party, const struct nccl_group *g
     host_set_cpus(instance, cpus, group->n);
 }
 
-struct instance *nccl_instance(const struct nccl_party *party, const struct nccl_group *group,
+struct instance *nccl_instance(const struct p2p_party *party, const struct nccl_group *group,
                                const struct metric *metric, enum level level, struct instance_list *out) {
     struct instance *instance = instance_add(out, metric, level);
     set_where(party, group, instance);
@@ -130,7 +119,7 @@ double nccl_join_estimate(int ranks) {
     return 0.4 + 0.1 * ranks; /* of it 0.3 the library itself */
 }
 
-double nccl_link_raw(const struct nccl_party *party, const struct nccl_group *group) {
+double nccl_link_raw(const struct p2p_party *party, const struct nccl_group *group) {
     double most = NAN;
     for (int i = 0; i < group->n; i++)
         for (int k = 0; k < group->n; k++) {

@@ -3,7 +3,6 @@
 #include "base/mem.h"
 #include "bench/launch_common.h"
 #include "bench/nccl_common.h"
-#include "bench/p2p_common.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -37,7 +36,7 @@ const struct series_row nccl_series[] = {
 const char *const nccl_control[] = {"NCCL_P2P_DISABLE=1", NULL};
 
 struct maker {
-    struct nccl_party party;
+    struct p2p_party party;
     const struct nccl_group *group;
     enum nccl_op op;
     double link_raw;
@@ -160,10 +159,8 @@ static void add_shown(const struct maker *m) {
 /* One pair of each kind of path, but the first two GPUs, which are a group: what a path costs shows best in
  * two. */
 static void add_pairs(struct maker *m) {
-    struct p2p_party party;
     struct p2p_path *paths = NULL;
-    p2p_gather(m->party.node, &party);
-    int n = p2p_paths(&party, &paths);
+    int n = p2p_paths(&m->party, &paths);
     for (int i = 0; i < n; i++) {
         struct nccl_group pair = {.gpus = {paths[i].from, paths[i].to}, .n = 2};
         if (!paths[i].stands_for_others || (paths[i].from == 0 && paths[i].to == 1))
@@ -201,7 +198,7 @@ static void add_alone(struct maker *m) {
     m->group = NULL;
 }
 
-static void skip_all(const struct node *node, const struct nccl_party *party, struct instance_list *out) {
+static void skip_all(const struct node *node, const struct p2p_party *party, struct instance_list *out) {
     struct instance *instance = instance_add(out, &nccl_metrics[NCCL_TIME], LEVEL_PRIMARY);
     char why[160];
     snprintf(why, sizeof why, "needs 2 GPUs that can be used, %d of %zu can", party->n, node->gpus.count);
@@ -211,7 +208,7 @@ static void skip_all(const struct node *node, const struct nccl_party *party, st
 void nccl_instances(const struct node *node, enum nccl_op op, struct instance_list *out) {
     struct maker m = {.op = op, .out = out};
     struct nccl_group groups[8] = {0};
-    nccl_gather(node, &m.party);
+    p2p_gather(node, &m.party);
     int n = nccl_groups(&m.party, groups);
     if (n == 0)
         skip_all(node, &m.party, out);

@@ -24,7 +24,7 @@ static const struct metric metrics[] = {{"channels", QUANTITY_COUNT, TIMING_HOST
 static const struct series_row series[] = {
     {.metric = "channels", .statistic = "", .delta_rel = 0.01, .descriptive = true}, {0}};
 
-static void add(const struct nccl_party *party, const struct nccl_group *group, enum level level,
+static void add(const struct p2p_party *party, const struct nccl_group *group, enum level level,
                 struct instance_list *out) {
     struct instance *instance = nccl_instance(party, group, &metrics[0], level, out);
     if (level == LEVEL_HIDDEN)
@@ -36,9 +36,9 @@ static void add(const struct nccl_party *party, const struct nccl_group *group, 
 }
 
 static void instances(const struct node *node, struct instance_list *out) {
-    struct nccl_party party;
+    struct p2p_party party;
     struct nccl_group groups[8] = {0}, alone = {.n = 1};
-    nccl_gather(node, &party);
+    p2p_gather(node, &party);
     int n = nccl_groups(&party, groups);
     for (int i = 0; i < n; i++)
         add(&party, &groups[i], groups[i].largest ? LEVEL_DESCRIPTIVE : LEVEL_THOROUGH, out);

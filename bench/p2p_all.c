@@ -74,19 +74,15 @@ static void set_lanes(const struct maker *m, const struct p2p_pattern *pattern, 
     strings_free(&uuids);
 }
 
+/* Of a pattern of this party's, so that there is one. */
 static const struct p2p_path *path_of(const struct maker *m, const int lane[2]) {
-    for (int i = 0; i < m->n_paths; i++)
-        if (m->paths[i].from == lane[0] && m->paths[i].to == lane[1])
-            return &m->paths[i];
-    return &m->paths[0]; /* every ordered pair has one */
+    return p2p_find_path(m->paths, m->n_paths, lane[0], lane[1]);
 }
 
 static bool is_refused(const struct maker *m, const struct p2p_pattern *pattern) {
-    for (int i = 0; i < pattern->n; i++) {
-        const char *status = path_of(m, pattern->lanes[i])->status;
-        if (status[0] != '\0' && strcmp(status, "OK") != 0)
+    for (int i = 0; i < pattern->n; i++)
+        if (p2p_is_refused(path_of(m, pattern->lanes[i])))
             return true;
-    }
     return false;
 }
 

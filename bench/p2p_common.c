@@ -86,6 +86,13 @@ int p2p_paths(const struct p2p_party *party, struct p2p_path **out) {
     return n;
 }
 
+const struct p2p_path *p2p_find_path(const struct p2p_path *paths, int n, int from, int to) {
+    for (int i = 0; i < n; i++)
+        if (paths[i].from == from && paths[i].to == to)
+            return &paths[i];
+    return NULL;
+}
+
 const char *p2p_status_meaning(const char *status) {
     static const char *const meanings[][2] = {
         {"CNS", "chipset not supported"},  {"GNS", "GPU not supported"},
@@ -98,7 +105,7 @@ const char *p2p_status_meaning(const char *status) {
     return "";
 }
 
-static bool is_refused(const struct p2p_path *path) {
+bool p2p_is_refused(const struct p2p_path *path) {
     return path->status[0] != '\0' && strcmp(path->status, "OK") != 0;
 }
 
@@ -118,7 +125,7 @@ struct instance *p2p_instance(const struct p2p_party *party, const struct p2p_pa
     js_set(instance->attributes, "nvlinks", path->nvlinks < 0 ? js_new_null() : js_new_int(path->nvlinks));
     js_set_string(instance->attributes, "driver_status", path->status[0] == '\0' ? NULL : path->status);
     instance->cpu = topology_pin_cpu(topology, path->nodes[read ? 1 : 0]);
-    if (is_refused(path)) {
+    if (p2p_is_refused(path)) {
         struct text why = {0};
         text_addf(&why, "the driver offers no P2P from GPU %d to GPU %d: %s (%s)", from->index, to->index,
                   path->status, p2p_status_meaning(path->status));
@@ -132,7 +139,7 @@ bool p2p_skip_all(const struct p2p_party *party, int gpus, const struct p2p_path
     struct text why = {0};
     int refused = 0;
     for (int i = 0; i < n_paths; i++)
-        refused += is_refused(&paths[i]);
+        refused += p2p_is_refused(&paths[i]);
     if (party->n < gpus)
         text_addf(&why, "needs %d GPUs that can be used, and %d %s", gpus, party->n,
                   party->n == 1 ? "is" : "are");

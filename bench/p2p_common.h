@@ -28,6 +28,10 @@ struct p2p_path {
 };
 /* All ordered pairs, owned (free); returns how many. */
 int p2p_paths(const struct p2p_party *party, struct p2p_path **out);
+/* NULL: no such pair. */
+const struct p2p_path *p2p_find_path(const struct p2p_path *paths, int n, int from, int to);
+/* The driver says of it that there is no P2P. */
+bool p2p_is_refused(const struct p2p_path *path);
 bool p2p_is_nvlink(const struct p2p_path *path);
 /* Whether every ordered pair may have judged series: up to eight GPUs. On more the pairs would take longer
  * than a round may, and have more series than can be judged together: then neighbours, and one pair of each

@@ -80,22 +80,20 @@ static bool same_complex(const char *a, const char *b) {
     return strncmp(a, b, strlen("0000:10")) == 0;
 }
 
-/* The i-th GPU below a root port, round and round; -1: none. */
-static int gpu_below(const struct p2p_party *party, const struct p2p_roots *roots, int root, int i) {
-    int count = 0, seen = 0;
-    for (int g = 0; g < party->n; g++)
-        count += roots->root[g] == root;
-    for (int g = 0; g < party->n; g++)
-        if (roots->root[g] == root && seen++ == i % (count > 0 ? count : 1))
-            return g;
-    return -1;
-}
-
 static int count_below(const struct p2p_party *party, const struct p2p_roots *roots, int root) {
     int count = 0;
     for (int g = 0; g < party->n; g++)
         count += roots->root[g] == root;
     return count;
+}
+
+/* The i-th GPU below a root port, round and round; -1: none. */
+static int gpu_below(const struct p2p_party *party, const struct p2p_roots *roots, int root, int i) {
+    int count = count_below(party, roots, root), seen = 0;
+    for (int g = 0; g < party->n; g++)
+        if (roots->root[g] == root && seen++ == i % (count > 0 ? count : 1))
+            return g;
+    return -1;
 }
 
 /* Root ports of other root complexes than `root`, each complex once. */
@@ -126,13 +124,6 @@ bool p2p_pattern_fan(const struct p2p_party *party, const struct p2p_roots *root
 
 /* ---- limits ---- */
 
-static const struct p2p_path *find_path(const struct p2p_path *paths, int n, int from, int to) {
-    for (int i = 0; i < n; i++)
-        if (paths[i].from == from && paths[i].to == to)
-            return &paths[i];
-    return NULL;
-}
-
 /* NAN wins. */
 static double larger(double a, double b) {
     return isnan(a) || isnan(b) ? NAN : a > b ? a : b;
@@ -149,7 +140,7 @@ static struct link_limits sum_of_ends(const struct p2p_pattern *p, const struct 
             if (p->lanes[k][end] != p->lanes[i][end])
                 continue;
             first = first && k >= i;
-            const struct p2p_path *path = find_path(paths, n_paths, p->lanes[k][0], p->lanes[k][1]);
+            const struct p2p_path *path = p2p_find_path(paths, n_paths, p->lanes[k][0], p->lanes[k][1]);
             widest.raw = larger(widest.raw, path == NULL ? NAN : path->limits.raw);
             widest.limit = larger(widest.limit, path == NULL ? NAN : path->limits.limit);
         }

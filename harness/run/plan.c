@@ -19,7 +19,8 @@ static const struct profile profiles[] = {
     {"thorough", 20, 0, -1, true, "20 rounds, descriptive series too"},
 };
 
-const struct profile *profile_find(const char *name) {
+/* NULL for an unknown name. */
+static const struct profile *profile_find(const char *name) {
     for (size_t i = 0; i < sizeof profiles / sizeof *profiles; i++)
         if (strcmp(profiles[i].name, name) == 0)
             return &profiles[i];
@@ -142,7 +143,7 @@ static void spread_rounds(struct plan *plan) {
     free(rare);
 }
 
-bool plan_runs_in(const struct plan_item *item, int round) {
+static bool runs_in(const struct plan_item *item, int round) {
     if (item->instance.skip != NULL)
         return round == 0;
     return item->every_round || (item->rounds_mask[(round / 64) % 4] >> (round % 64) & 1) != 0;
@@ -507,7 +508,7 @@ static size_t put_twins(const struct plan *plan, int round, const struct plan_it
     for (size_t i = 0; i < plan->n_items; i++) {
         const struct plan_item *twin = &plan->items[i];
         size_t at = 0;
-        if (twin->twin_of < 0 || !plan_runs_in(twin, round))
+        if (twin->twin_of < 0 || !runs_in(twin, round))
             continue;
         while (at < n && out[at] != &plan->items[twin->twin_of])
             at++;
@@ -527,7 +528,7 @@ size_t plan_order(const struct plan *plan, int round, const struct plan_item **o
         size_t first = n;
         for (size_t i = 0; i < plan->n_items; i++)
             if ((int)plan->items[i].bench->block == block && plan->items[i].twin_of < 0 &&
-                plan_runs_in(&plan->items[i], round))
+                runs_in(&plan->items[i], round))
                 out[n++] = &plan->items[i];
         for (size_t i = n; i > first + 1; i--) { /* Fisher and Yates */
             size_t j = first + (size_t)(next_random(&state) % (i - first));
@@ -544,7 +545,7 @@ double plan_round_seconds(const struct plan *plan, int round, double worker_seco
     bool gpu = false;
     for (size_t i = 0; i < plan->n_items; i++) {
         const struct plan_item *item = &plan->items[i];
-        if (!plan_runs_in(item, round) || item->instance.skip != NULL)
+        if (!runs_in(item, round) || item->instance.skip != NULL)
             continue;
         total += item->instance.seconds;
         gpu = gpu || item->bench->needs.gpus > 0;

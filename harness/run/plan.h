@@ -22,8 +22,6 @@ struct profile {
     bool thorough;          /* LEVEL_THOROUGH too */
     const char *meaning;    /* what it can show, one line */
 };
-/* NULL for an unknown name. */
-const struct profile *profile_find(const char *name);
 extern const char *const profile_names[]; /* ends with NULL */
 
 struct plan_item {
@@ -87,8 +85,6 @@ bool plan_choose_gpus(struct node *node, const struct strings *choices, const ch
 bool plan_make(const struct node *node, const struct plan_options *options, struct plan *out,
                struct error *err);
 void plan_free(struct plan *plan);
-
-bool plan_runs_in(const struct plan_item *item, int round);
 
 /* The parameter that marks an item measured without pinning, and its only value. */
 #define PLAN_PLACEMENT "placement"

@@ -57,14 +57,6 @@ int driver_state_loaded(const struct driver_state *state, const char *module) {
     return 0;
 }
 
-const struct modprobe_line *driver_state_line(const struct driver_state *state, const char *command,
-                                              const char *module) {
-    for (size_t i = 0; i < state->n_lines; i++)
-        if (strcmp(state->lines[i].command, command) == 0 && strcmp(state->lines[i].module, module) == 0)
-            return &state->lines[i];
-    return NULL;
-}
-
 /* ---- modules on the disk ---- */
 
 /* "/lib/modules/RELEASE/…/NAME.ko[.xz]" → its parts; false for anything else. */

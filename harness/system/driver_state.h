@@ -49,9 +49,6 @@ int driver_state_loaded(const struct driver_state *state, const char *module);
 /* The module's file for that kernel, as modprobe would choose; NULL: none, or not known. */
 const struct driver_module *driver_state_module(const struct driver_state *state, const char *kernel,
                                                 const char *name);
-/* The first line with this command for this module; NULL: none. */
-const struct modprobe_line *driver_state_line(const struct driver_state *state, const char *command,
-                                              const char *module);
 /* "6.14.4-arch1-2" against "6.12.1-arch1-1": as numbers where both have digits. */
 int driver_release_compare(const char *a, const char *b);
 /* "580.159.04": the branch, a dot, more digits and dots; "1.0.0" is none. */

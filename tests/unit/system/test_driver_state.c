@@ -182,6 +182,14 @@ static void the_module_that_modprobe_takes(void **state) {
     source_free(&source);
 }
 
+static const struct modprobe_line *find_line(const struct driver_state *state, const char *command,
+                                             const char *module) {
+    for (size_t i = 0; i < state->n_lines; i++)
+        if (strcmp(state->lines[i].command, command) == 0 && strcmp(state->lines[i].module, module) == 0)
+            return &state->lines[i];
+    return NULL;
+}
+
 static void modprobe_lines(void **state) {
     (void)state;
     struct source source;
@@ -194,16 +202,16 @@ static void modprobe_lines(void **state) {
     put("root/proc/cmdline",
         "ro modprobe.blacklist=pcspkr,nova_core rd.driver.blacklist=nvidia nouveau.modeset=0\n");
     read_state(&source, &driver);
-    assert_null(driver_state_line(&driver, "blacklist", "nvidia"));
-    const struct modprobe_line *line = driver_state_line(&driver, "blacklist", "nouveau");
+    assert_null(find_line(&driver, "blacklist", "nvidia"));
+    const struct modprobe_line *line = find_line(&driver, "blacklist", "nouveau");
     assert_string_equal(line->file, "/etc/modprobe.d/a.conf");
     assert_int_equal(line->line, 3);
-    line = driver_state_line(&driver, "options", "nvidia_uvm");
+    line = find_line(&driver, "options", "nvidia_uvm");
     assert_int_equal(line->line, 4);
     assert_string_equal(line->rest, "uvm_disable_hmm=1 x=2");
-    assert_string_equal(driver_state_line(&driver, "install", "nvidia_drm")->rest, "/bin/false");
-    assert_string_equal(driver_state_line(&driver, "blacklist", "nova_core")->file, "/proc/cmdline");
-    assert_string_equal(driver_state_line(&driver, "options", "nouveau")->rest, "modeset=0");
+    assert_string_equal(find_line(&driver, "install", "nvidia_drm")->rest, "/bin/false");
+    assert_string_equal(find_line(&driver, "blacklist", "nova_core")->file, "/proc/cmdline");
+    assert_string_equal(find_line(&driver, "options", "nouveau")->rest, "modeset=0");
     assert_int_equal(driver.n_lines, 5);
     driver_state_free(&driver);
     source_free(&source);
