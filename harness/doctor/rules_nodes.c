@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Device nodes: there, a device, the right one, and open to whoever asks. */
 #include "doctor/access.h"
+#include "doctor/majors.h"
 #include "doctor/shell_word.h"
 #include "system/look.h"
 
@@ -375,7 +376,9 @@ static void check_error(const struct scene *scene, struct findings *out) {
     for (size_t r = 0; r < N_ROLES; r++)
         for (const struct access_subject *s = NULL;
              (s = access_next(access, s, roles[r], TROUBLE_ERROR)) != NULL;) {
-            bool unowned = strcmp(s->node->open, "ENXIO") == 0; /* only where /proc/devices is not known */
+            /* Where /proc/devices is known and has this number, it is no stale one. */
+            bool unowned =
+                strcmp(s->node->open, "ENXIO") == 0 && majors_name(scene, s->node->major)[0] == '\0';
             struct finding *f =
                 finding_add(out, "nodes.open-error", s->needed ? SEVERITY_FAIL : SEVERITY_INFO,
                             unowned ? "no driver is behind the number of %s: open() answers %s"
