@@ -176,7 +176,6 @@ struct job {
     struct comparison comparison;
     bool compared;
     struct place_costs costs; /* of several places: what the others cost over the first */
-    int end_signal;
 };
 
 static bool load_baseline(struct job *job, struct error *err) {

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { CUDA_NO_DEVICE = 100, CUDA_UNAVAILABLE = 46 };
+enum { CUDA_UNAVAILABLE = 46 };
 
 static bool is_busy(const struct scene *scene) {
     static const char *const probes[] = {"cuInit", "cuCtxCreate", "cudaSetDevice"};

@@ -17,12 +17,12 @@ bool cublaslt_open(struct cublaslt **out, struct error *err);
 /* {"version","path","found","bytes"}; adds to `out`. */
 void cublaslt_describe(const struct cublaslt *lt, js *out);
 
-/* For the current GPU, with a workspace of its own: one stream at a time. */
+/* For the current GPU, with a workspace of its own: one stream at a time. Release also after a failure. */
 bool cublaslt_gpu_make(const struct cublaslt *lt, struct cublaslt_gpu **out, struct error *err);
 void cublaslt_gpu_free(struct cublaslt_gpu *gpu); /* NULL allowed */
 
 /* y (m × n) = x (m × k) × w transposed (w is n × k), all bf16, rows contiguous; a row of x begins `ldx`
- * elements after the one before (at least k). Sums in float. */
+ * elements after the one before (at least k). Sums in float. Release before `gpu`, also after a failure. */
 struct cublaslt_gemm;
 bool cublaslt_gemm_make(struct cublaslt_gpu *gpu, int m, int n, int k, int ldx, struct cublaslt_gemm **out,
                         struct error *err);

@@ -154,10 +154,6 @@ bool nccl_open(struct nccl **out, struct error *err) {
     return true;
 }
 
-int nccl_version(const struct nccl *nccl) {
-    return nccl->version;
-}
-
 void nccl_version_text(int version, char *out, size_t size) {
     int major = version >= 10000 ? version / 10000 : version / 1000;
     int minor = version >= 10000 ? version / 100 % 100 : version / 100 % 10;

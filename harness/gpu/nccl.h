@@ -23,8 +23,6 @@ enum nccl_type { NCCL_INT32, NCCL_FLOAT, NCCL_HALF, NCCL_BF16 };
  * Never unloaded. Sets NCCL_DEBUG=WARN unless it is set: what NCCL has to say then stands in the item's
  * stderr. */
 bool nccl_open(struct nccl **out, struct error *err);
-/* 22809: 2.28.9. */
-int nccl_version(const struct nccl *nccl);
 /* ERROR_ABSENT where this version is known not to work on such a GPU. */
 bool nccl_fits(const struct nccl *nccl, const struct gpu_device *device, struct error *err);
 /* {"version","path","found","bytes"[,"sha256"],"variables":{NCCL_*}}; adds to `out`. Hashing takes most of a

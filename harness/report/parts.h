@@ -142,7 +142,7 @@ void html_change(struct text *out, double ratio);             /* "+1.20 %" */
 void html_change_cell(struct text *out, double ratio);
 /* A small line of values, drawn with the page. */
 void html_spark(struct text *out, const double *values, size_t n);
-/* "in GB/s", of one key. */
+/* A series' key, in the type of code. */
 void html_key(struct text *out, const char *key);
 
 #endif

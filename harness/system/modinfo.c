@@ -14,7 +14,7 @@
 
 static const char magic[] = "~Module signature appended~\n";
 
-enum { MAX_SECTIONS = 65536, MAX_MODINFO = 1 << 20, MAX_SIGNATURE = 65536, TRAILER = 12 };
+enum { MAX_MODINFO = 1 << 20, MAX_SIGNATURE = 65536, TRAILER = 12 };
 static const off_t largest_module = 1LL << 30;
 
 /* A signature is a PKCS#7 message whose issuer's commonName names the key: object id 2.5.4.3, then a string.

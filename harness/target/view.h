@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* {"capabilities": "000001ffffffffff", "sys_nice": true, "seccomp": 0, "no_new_privileges": false,
- *  "uid_map_whole": true, "cpus": "0-7", "memory_nodes": "0", "shm_mib": 64, "tmp_noexec": false,
+/* {"capabilities": "000001ffffffffff", "sys_nice": true, "seccomp": "0", "no_new_privileges": "0",
+ *  "user_namespace": false, "cpus": "0-7", "memory_nodes": "0", "shm_mib": 64, "tmp_noexec": false,
  *  "syscalls": {"get_mempolicy": "ok", "mbind": "EPERM"}, "limits": {"memlock": 65536, …},
  *  "init_limits": {…}}; owned. Unknown is null. */
 js *view_read(void);
