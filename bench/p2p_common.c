@@ -93,18 +93,6 @@ const struct p2p_path *p2p_find_path(const struct p2p_path *paths, int n, int fr
     return NULL;
 }
 
-const char *p2p_status_meaning(const char *status) {
-    static const char *const meanings[][2] = {
-        {"CNS", "chipset not supported"},  {"GNS", "GPU not supported"},
-        {"TNS", "topology not supported"}, {"DR", "disabled by a registry key of the module"},
-        {"NS", "not supported"},
-    };
-    for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
-        if (strcmp(status, meanings[i][0]) == 0)
-            return meanings[i][1];
-    return "";
-}
-
 bool p2p_is_refused(const struct p2p_path *path) {
     return path->status[0] != '\0' && strcmp(path->status, "OK") != 0;
 }
@@ -128,7 +116,7 @@ struct instance *p2p_instance(const struct p2p_party *party, const struct p2p_pa
     if (p2p_is_refused(path)) {
         struct text why = {0};
         text_addf(&why, "the driver offers no P2P from GPU %d to GPU %d: %s (%s)", from->index, to->index,
-                  path->status, p2p_status_meaning(path->status));
+                  path->status, gpu_p2p_meaning(path->status));
         instance->skip = text_take(&why);
     }
     return instance;
@@ -145,7 +133,7 @@ bool p2p_skip_all(const struct p2p_party *party, int gpus, const struct p2p_path
                   party->n == 1 ? "is" : "are");
     else if (refused == n_paths)
         text_addf(&why, "the driver offers no P2P between any of the %d GPUs: %s (%s)", party->n,
-                  paths[0].status, p2p_status_meaning(paths[0].status));
+                  paths[0].status, gpu_p2p_meaning(paths[0].status));
     if (why.length == 0)
         return false;
     struct instance *instance = instance_add(out, metric, LEVEL_PRIMARY);

@@ -37,8 +37,6 @@ bool p2p_is_nvlink(const struct p2p_path *path);
  * than a round may, and have more series than can be judged together: then neighbours, and one pair of each
  * kind. */
 bool p2p_is_judged(const struct p2p_party *party, const struct p2p_path *path);
-/* What the driver's word means. */
-const char *p2p_status_meaning(const char *status);
 
 /* An instance for a path: where (from, to), attributes (both BDFs, path_class, nvlinks, the driver's word
  * both ways), the initiator's core (`read`: the destination's GPU), and a reason to skip where the driver

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bench/p2p_rungs.h"
 
-#include "bench/p2p_common.h"
+#include "system/gpus.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ void p2p_ladder_status(struct p2p_ladder *ladder, const char *there, const char 
     for (int i = 0; i < 2; i++)
         if (words[i][0] != '\0' && strcmp(words[i], "OK") != 0) {
             p2p_ladder_set(ladder, RUNG_STATUS, VERDICT_FAIL, "the driver says %s (%s)%s", words[i],
-                           p2p_status_meaning(words[i]),
+                           gpu_p2p_meaning(words[i]),
                            strcmp(there, back) == 0 ? ""
                            : i == 0                 ? " one way"
                                                     : " on the way back");

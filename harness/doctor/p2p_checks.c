@@ -77,19 +77,13 @@ void p2p_check_proof(const struct scene *scene, struct findings *out) {
     p2p_facts_free(&p);
 }
 
-static bool is_busy_alone(const js *gpu) {
-    const js *processes = js_get(gpu, "processes");
-    return js_get_int(gpu, "utilization_percent", -1) >= 99 && js_is_array(processes) &&
-           js_length(processes) == 0;
-}
-
 /* Two at least, since a collective hangs on all of its GPUs, and one that draws a desktop is busy without a
  * compute process too. A container sees no process of others. */
 void p2p_check_wedged(const struct scene *scene, struct findings *out) {
     const js *gpus = js_get(scene->probes, "gpus");
     size_t busy = 0;
     for (size_t i = 0; i < js_length(gpus); i++)
-        busy += is_busy_alone(js_at(gpus, i));
+        busy += gpu_is_busy_alone(js_at(gpus, i));
     if (scene->container || busy < 2)
         return;
     struct finding *f = finding_add(
@@ -97,7 +91,7 @@ void p2p_check_wedged(const struct scene *scene, struct findings *out) {
         "%zu GPUs are busy, and no process uses them: wedged after a hung collective or copy", busy);
     for (size_t i = 0; i < js_length(gpus); i++) {
         const js *gpu = js_at(gpus, i);
-        if (!is_busy_alone(gpu))
+        if (!gpu_is_busy_alone(gpu))
             continue;
         finding_evidence(f, js_get_string(gpu, "bdf", "?"), "%lld %% busy, no process",
                          (long long)js_get_int(gpu, "utilization_percent", 0));

@@ -13,17 +13,6 @@ enum { ACS_REQUEST_REDIRECT = 1 << 2, ACS_COMPLETION_REDIRECT = 1 << 3 };
 
 /* ---- what the driver says ---- */
 
-static const char *meaning_of(const char *word) {
-    static const char *const meanings[][2] = {
-        {"CNS", "chipset not supported"},     {"GNS", "GPU not supported"}, {"TNS", "topology not supported"},
-        {"DR", "disabled by a registry key"}, {"NS", "not supported"},
-    };
-    for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
-        if (strcmp(word, meanings[i][0]) == 0)
-            return meanings[i][1];
-    return "";
-}
-
 /* Pairs with this word; the first one's GPUs. */
 static int count_word(const struct p2p_facts *p, const char *word, int pair[2]) {
     int n = 0;
@@ -123,7 +112,7 @@ static void check_status(const struct scene *scene, struct findings *out) {
         bool expected = versions_is_consumer(scene) && !is_wanted(scene, &p);
         struct finding *f = finding_add(out, "p2p.status", expected ? SEVERITY_INFO : SEVERITY_WARN,
                                         "the driver offers no P2P between %d pair%s of GPUs: %s (%s)", pairs,
-                                        pairs == 1 ? "" : "s", words[i], meaning_of(words[i]));
+                                        pairs == 1 ? "" : "s", words[i], gpu_p2p_meaning(words[i]));
         finding_evidence(f, "nvmlDeviceGetP2PStatus", "%s to %s: %s", p.gpus.items[pair[0]].bdf,
                          p.gpus.items[pair[1]].bdf, words[i]);
         add_module_evidence(scene, &p, f);

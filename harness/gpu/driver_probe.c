@@ -10,6 +10,7 @@
 #include "gpu/nvml_library.h"
 #include "gpu/own_dev.h"
 #include "system/bounded.h"
+#include "system/gpus.h"
 
 #include <dlfcn.h>
 #include <string.h>
@@ -30,12 +31,6 @@ static void find_symbol(void *library, const char *name, void *to) {
     memcpy(to, &function, sizeof function);
 }
 
-static bool is_busy_alone(const js *gpu) {
-    const js *processes = js_get(gpu, "processes");
-    return js_get_int(gpu, "utilization_percent", -1) >= 99 && js_is_array(processes) &&
-           js_length(processes) == 0;
-}
-
 /* GPUs that are busy without a process: "utilization_percent" and "processes" in their entries. NVML's figure
  * is of the last second, so what just ended looks the same: asked again later. */
 static void add_ghost_load(struct nvml *nvml, js *gpus) {
@@ -45,14 +40,14 @@ static void add_ghost_load(struct nvml *nvml, js *gpus) {
     js *load = nvml_activity(nvml, &err);
     bool any = false;
     for (size_t i = 0; i < js_length(load); i++)
-        any = any || is_busy_alone(js_at(load, i));
+        any = any || gpu_is_busy_alone(js_at(load, i));
     js_free(load);
     if (!any)
         return;
     clock_sleep(&clock, later_ns);
     load = nvml_activity(nvml, &err);
     for (size_t i = 0; i < js_length(load); i++)
-        for (size_t k = 0; k < js_length(gpus) && is_busy_alone(js_at(load, i)); k++)
+        for (size_t k = 0; k < js_length(gpus) && gpu_is_busy_alone(js_at(load, i)); k++)
             if (js_equal(js_get(js_at(load, i), "uuid"), js_get(js_at(gpus, k), "uuid"))) {
                 js_set(js_at(gpus, k), "utilization_percent",
                        js_copy(js_get(js_at(load, i), "utilization_percent")));

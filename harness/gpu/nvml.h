@@ -13,7 +13,7 @@ struct nvml;
 struct nvml *nvml_open(struct error *err);
 void nvml_close(struct nvml *nvml);
 
-/* The "gpus" array of gpuvet.capture/1 (docs/formats.md), GPUs in PCI order; what NVML does not give is null.
+/* The "gpus" array of gpuvet.capture/1 (docs/capture.md), GPUs in PCI order; what NVML does not give is null.
  */
 js *nvml_gpus(struct nvml *nvml, struct error *err);
 

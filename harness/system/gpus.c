@@ -102,6 +102,24 @@ const char *gpu_list_p2p(const struct gpu_list *list, int from, int to) {
     return "";
 }
 
+const char *gpu_p2p_meaning(const char *word) {
+    static const char *const meanings[][2] = {
+        {"CNS", "chipset not supported"},  {"GNS", "GPU not supported"},
+        {"TNS", "topology not supported"}, {"DR", "disabled by a registry key of the module"},
+        {"NS", "not supported"},
+    };
+    for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
+        if (strcmp(word, meanings[i][0]) == 0)
+            return meanings[i][1];
+    return "";
+}
+
+bool gpu_is_busy_alone(const js *gpu) {
+    const js *processes = js_get(gpu, "processes");
+    return js_get_int(gpu, "utilization_percent", -1) >= 99 && js_is_array(processes) &&
+           js_length(processes) == 0;
+}
+
 int gpu_list_nvlinks(const struct gpu_list *list, int from, int to) {
     if (list->nvlink == NULL || from < 0 || to < 0 || from == to)
         return -1;

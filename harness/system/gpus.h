@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is known of each GPU, as plain data: read by NVML in gpu/ (live) or from a capture's probes.json. The
- * JSON form is the "gpus" array of gpuvet.capture/1 (docs/formats.md). */
+ * JSON form is the "gpus" array of gpuvet.capture/1 (docs/capture.md). */
 #ifndef GPUVET_SYSTEM_GPUS_H
 #define GPUVET_SYSTEM_GPUS_H
 
@@ -48,8 +48,13 @@ void gpu_list_set_pairs(struct gpu_list *list, const js *p2p, const js *nvlink);
 /* By the GPUs' `index`: the driver's word for reads and writes between two of them ("OK", "CNS", "GNS",
  * "TNS", "DR", "NS"); "" where it is not known. */
 const char *gpu_list_p2p(const struct gpu_list *list, int from, int to);
+/* What such a word means, "chipset not supported"; "" for any other. Static text. */
+const char *gpu_p2p_meaning(const char *word);
 /* NVLinks from one to the other, through switches or not; 0: none, -1: not known. */
 int gpu_list_nvlinks(const struct gpu_list *list, int from, int to);
+
+/* Whether an entry with "utilization_percent" and "processes" (hostile) says: busy, and nobody there. */
+bool gpu_is_busy_alone(const js *gpu);
 
 /* Flat environment keys gpu.UUID.{name,driver,vbios,power_limit_w,ecc,persistence,locked_clocks,bar1_mib},
  * p2p.UUID (to the other GPUs: "OK", or counted where they differ) and nvlinks.UUID go to `stable`;

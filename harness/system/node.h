@@ -11,7 +11,7 @@
 #include "system/topology.h"
 
 struct node {
-    js *environment; /* flat dotted keys (design of the environment: docs/formats.md), owned */
+    js *environment; /* flat dotted keys (docs/capture.md), owned */
     js *moving;      /* the same for what moves by itself and is never compared, owned */
     struct gpu_list gpus;
     struct topology *topology;
