@@ -76,17 +76,12 @@ static void ask_nvml(void *argument, int fd) {
     unsigned count = 0;
     if (nvml_count(nvml, &count, &err))
         js_set_int(init, "count", count);
-    js *gpus = nvml_gpus(nvml, &err);
-    if (gpus != NULL) {
-        js *p2p = NULL, *nvlink = NULL;
-        nvml_peers(nvml, gpus, &p2p, &nvlink);
-        add_ghost_load(nvml, gpus);
-        js_set(out, "gpus", gpus);
-        if (p2p != NULL)
-            js_set(out, "p2p", p2p);
-        if (nvlink != NULL)
-            js_set(out, "nvlink", nvlink);
-    }
+    js *node = nvml_node_gpus(nvml, &err);
+    if (node != NULL)
+        add_ghost_load(nvml, js_get(node, "gpus"));
+    for (struct js_member m = js_first(node); m.key != NULL; m = js_next(node, m))
+        js_set(out, m.key, js_keep(m.value));
+    js_free(node);
     say(fd, out);
 }
 
