@@ -17,11 +17,10 @@ void nvml_close(struct nvml *nvml);
  */
 js *nvml_gpus(struct nvml *nvml, struct error *err);
 
-/* Of each pair of the GPUs in that array (at least two), in its order. `p2p`: rows of "X", "OK", "CNS",
- * "GNS", "TNS", "DR", "NS", "U", the worse one of reading and writing. `nvlink`: [{"from","to","links"}],
- * pairs without links left out, "links" null where NVML does not say. Owned; NULL: not known at all. */
-void nvml_peers(struct nvml *nvml, const js *gpus, js **p2p, js **nvlink);
-/* {"gpus","p2p","nvlink"}, the last two where they are known. */
+/* {"gpus","p2p","nvlink"}: that array, and of each pair of its GPUs (at least two), in its order, where they
+ * are known. p2p: rows of "X", "OK", "CNS", "GNS", "TNS", "DR", "NS", "U", the worse one of reading and
+ * writing. nvlink: [{"from","to","links"}], pairs without links left out, "links" null where NVML does not
+ * say. Owned. */
 js *nvml_node_gpus(struct nvml *nvml, struct error *err);
 
 /* What is on each GPU right now, for the quiet gate: [{"uuid","utilization_percent","memory_used_mib",

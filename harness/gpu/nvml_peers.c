@@ -137,7 +137,8 @@ static js *nvlink_list(const struct nvml *nvml, const nvml_device *gpus, size_t 
     return out;
 }
 
-void nvml_peers(struct nvml *nvml, const js *list, js **p2p, js **nvlink) {
+/* Owned; NULL: not known. */
+static void read_pairs(const struct nvml *nvml, const js *list, js **p2p, js **nvlink) {
     nvml_device gpus[MAX_GPUS] = {NULL};
     size_t count = js_length(list);
     *p2p = *nvlink = NULL;
@@ -161,7 +162,7 @@ js *nvml_node_gpus(struct nvml *nvml, struct error *err) {
         return NULL;
     }
     js *p2p = NULL, *nvlink = NULL;
-    nvml_peers(nvml, gpus, &p2p, &nvlink);
+    read_pairs(nvml, gpus, &p2p, &nvlink);
     js *out = js_new_object();
     js_set(out, "gpus", gpus);
     if (p2p != NULL)
