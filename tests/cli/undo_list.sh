@@ -7,7 +7,7 @@ python3 - >list <<'PY' || fail "the list was not made"
 import json
 filler = "x" * 3000
 def add(number, word):
-    print(json.dumps({"id": number, "twice": False, "argv": ["sh", "-c", f"echo {word} >>done"], "env": ["PATH=/usr/bin:/bin", "F=" + filler]}))
+    print(json.dumps({"id": number, "twice": False, "argv": ["sh", "-c", f"echo {word} >>did"], "env": ["PATH=/usr/bin:/bin", "F=" + filler]}))
 add(1, "first")
 for i in range(2, 2000):
     add(i, "forgotten")
@@ -19,11 +19,11 @@ PY
 [ "$(stat -c %s list)" -gt 4000000 ] || fail "the list is short"
 "$GPUVET" undo <list >out 2>err || fail "status $?"
 [ ! -s err ] || fail "something to say"
-printf 'last\nfirst\n' | cmp - done || fail "not what was left to be done"
+printf 'last\nfirst\n' | cmp - did || fail "not what was left to be done"
 
 # Cut off in the middle of a line: what was whole is done.
-rm done
-head -c 4000 list >cut
-"$GPUVET" undo <cut >out 2>err || fail "status $?"
-printf 'first\n' | cmp - done || fail "not what was left to be done"
+rm did
+head -c 4000 list >half
+"$GPUVET" undo <half >out 2>err || fail "status $?"
+printf 'first\n' | cmp - did || fail "not what was left to be done"
 exit 0
