@@ -94,6 +94,19 @@ static bool make_file(const struct target *t, const char *folder, struct target_
     return good;
 }
 
+/* dd ends with how much it copied, also when it failed: the reason stands before that. */
+static void say_why(struct helper_result *r, struct error *err) {
+    struct strings lines = {0};
+    long native = err->native;
+    strings_split(&lines, text_string(&r->errors), '\n');
+    for (size_t i = 0; i < lines.count; i++)
+        if (text_starts(lines.items[i], "dd: ")) {
+            FAIL_NATIVE(err, ERROR_SYSTEM, native, "%.600s", lines.items[i]);
+            break;
+        }
+    strings_free(&lines);
+}
+
 static bool fill_file(const struct target *t, const char *file, struct error *err) {
     struct helper_result r = {0};
     struct text of = {0};
@@ -104,6 +117,8 @@ static bool fill_file(const struct target *t, const char *file, struct error *er
     bool good = run_there(t, (const char *const[]){"dd", text_string(&of), "bs=65536", NULL}, self,
                           copy_limit_ns, &r, err);
     close(self);
+    if (!good && err->kind != ERROR_INTERRUPTED)
+        say_why(&r, err);
     helper_result_free(&r);
     text_free(&of);
     if (!good)

@@ -40,9 +40,10 @@ static const struct kind_row *find_kind(const char *text, size_t length) {
 /* A name that begins with a dash would be an option of whoever gets it. */
 static bool check_name(const struct kind_row *kind, const char *name, struct error *err) {
     size_t n = strlen(name);
-    bool sound = n > 0 && n <= MAX_NAME && name[0] != '-';
+    bool plain = kind->kind == TARGET_LXC; /* it is a folder's name there */
+    bool sound = n > 0 && n <= MAX_NAME && name[0] != '-' && !(plain && name[0] == '.');
     for (size_t i = 0; i < n && sound; i++)
-        sound = (unsigned char)name[i] > ' ' && name[i] != 0x7f;
+        sound = (unsigned char)name[i] > ' ' && name[i] != 0x7f && (name[i] != '/' || !plain);
     for (size_t i = 0; i < n && sound && (kind->kind == TARGET_LIKE || kind->kind == TARGET_PCT); i++)
         sound = isdigit((unsigned char)name[i]) && n < 10;
     return sound || FAIL(err, ERROR_USAGE, "'%s:%s' names nothing: %s:%s is wanted", kind->word, name,
@@ -63,7 +64,7 @@ static void split_name(const struct kind_row *kind, const char *text, struct tar
     strings_free(&words);
 }
 
-/* One word a line; the end of the file may lack its newline. */
+/* One word a line, which may end as it does on Windows; the end of the file may lack its newline. */
 static bool read_prefix(struct target *t, struct error *err) {
     struct text all = {0};
     bool good = file_read(t->id, MAX_ARGV_FILE, &all, err);
@@ -74,8 +75,12 @@ static bool read_prefix(struct target *t, struct error *err) {
         strings_split(&lines, text_string(&all), '\n');
     if (lines.count > 0 && lines.items[lines.count - 1][0] == '\0')
         free(lines.items[--lines.count]);
-    for (size_t i = 0; i < lines.count; i++)
+    for (size_t i = 0; i < lines.count; i++) {
+        size_t n = strlen(lines.items[i]);
+        if (n > 0 && lines.items[i][n - 1] == '\r')
+            lines.items[i][n - 1] = '\0';
         strings_add(&t->prefix, lines.items[i]);
+    }
     if (good && (t->prefix.count == 0 || t->prefix.items[0][0] == '\0'))
         good = FAIL(err, ERROR_USAGE, "%s: no command in it: one word of it a line", t->id);
     strings_free(&lines);

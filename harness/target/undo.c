@@ -160,7 +160,7 @@ static void take_strings(const js *array, struct strings *out) {
         strings_add(out, js_string(js_at(array, i), ""));
 }
 
-static void do_one(const js *entry) {
+static void do_one(const js *entry, bool last) {
     struct strings argv = {0};
     struct strings env = {0};
     struct helper_result result = {0};
@@ -169,7 +169,7 @@ static void do_one(const js *entry) {
     take_strings(js_get(entry, "env"), &env);
     struct helper how = {.argv = &argv, .environment = &env, .input = -1, .interrupt_fd = -1};
     how.limit_ns = command_limit_ns;
-    if (argv.count > 0 && !helper_must(&how, &result, &err)) {
+    if (argv.count > 0 && !helper_must(&how, &result, &err) && last) {
         error_context(&err, "tidying up");
         log_error(&err);
     }
@@ -194,7 +194,7 @@ int undo_main(void) {
             if (pass > 0 && !twice)
                 continue;
             again = again || twice;
-            do_one(list.items[i]);
+            do_one(list.items[i], !twice || pass > 0);
         }
     }
     for (size_t i = 0; i < list.count; i++)

@@ -26,4 +26,9 @@ rm did
 head -c 4000 list >half
 "$GPUVET" undo <half >out 2>err || fail "status $?"
 printf 'first\n' | cmp - did || fail "not what was left to be done"
+
+# What fails and is tried again says so once.
+echo '{"id":1,"twice":true,"argv":["false"],"env":["PATH=/usr/bin:/bin"]}' | "$GPUVET" undo >out 2>err || fail "status $?"
+one_line
+has err "tidying up"
 exit 0

@@ -52,9 +52,10 @@ static void prefixes(void **state) {
 static void refused(void **state) {
     (void)state;
     static const char *const bad[] = {
-        "",        "moon",      "lxc",     "lxc:",      "lxc:-n",    "lxc:a b",
-        "pct:web", "like:12x",  "like:-1", "ssh:-oX=y", "docker:-v", "lxc:a\x1b[2J",
-        "slurm:",  "command:/", "LXC:web", ":x",        "like:",     "pct:99999999999"};
+        "",        "moon",      "lxc",          "lxc:",      "lxc:-n",    "lxc:a b",
+        "pct:web", "like:12x",  "like:-1",      "ssh:-oX=y", "docker:-v", "lxc:a\x1b[2J",
+        "slurm:",  "command:/", "LXC:web",      ":x",        "like:",     "pct:99999999999",
+        "lxc:a/b", "lxc:..",    "lxc:../../etc"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct target t;
         error_clear(&err);
@@ -77,6 +78,13 @@ static void argv_file(void **state) {
     assert_int_equal(t.prefix.count, 3); /* a word with a blank is one word, and no shell sees it */
     assert_string_equal(t.prefix.items[1], "/srv/a folder");
     assert_string_equal(t.prefix.items[2], "$(reboot)");
+    target_free(&t);
+    assert_true(ftruncate(fd, 0) == 0 && lseek(fd, 0, SEEK_SET) == 0 &&
+                fd_write_all(fd, "env\r\nA=1\r\n", 10, &err));
+    assert_true(target_parse(name, &t, &err));
+    assert_int_equal(t.prefix.count, 2);
+    assert_string_equal(t.prefix.items[0], "env");
+    assert_string_equal(t.prefix.items[1], "A=1");
     target_free(&t);
     assert_int_equal(ftruncate(fd, 0), 0);
     assert_false(target_parse(name, &t, &err));
