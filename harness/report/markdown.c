@@ -124,6 +124,8 @@ void markdown_summary(const struct report *r, struct text *out) {
         escape_markdown(out, r->in->before_name);
     }
     text_add(out, ".\n");
+    if (r->newest->interrupted)
+        text_add(out, "\nThis run was interrupted; this is what it holds.\n");
     add_changes(js_get(r->in->comparison, "changed_for_the_worse"), "Changed for the worse", true, out);
     add_verdict(r, "regressed", "Regressed", out);
     add_failures(r, out);

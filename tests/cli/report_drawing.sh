@@ -63,6 +63,12 @@ rm bin/gnuplot
 expect 0 env TMPDIR=/nonexistent "$GPUVET" report a.jsonl -o alone
 [ -s alone/index.html ] || fail "no page"
 [ -z "$(find alone -name 'gpuvet-plots*')" ] || fail "temporary files are left"
+# A run without its end: that is said wherever its verdict stands.
+head -40 a.jsonl >cut.jsonl
+expect 0 env PATH=/nonexistent "$GPUVET" report cut.jsonl -o cut
+has cut/summary.md "was interrupted"
+has cut/index.html "was interrupted"
+has cut/metrics.prom "gpuvet_run_complete 0"
 expect 2 "$GPUVET" report a.jsonl -o ''
 one_line
 has err "where to?"
