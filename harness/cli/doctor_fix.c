@@ -9,6 +9,7 @@
 #include "system/dead_mounts.h"
 #include "system/look.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -251,7 +252,11 @@ static bool write_all(struct fix *f, struct error *err) {
 
 static bool apply(struct fix *f, struct error *err) {
     struct mend_lock lock = {.fd = -1};
-    fflush(stdout); /* what will be done is shown before it is */
+    /* What will be done is shown before it is. Where that is lost, main says so, but for a closed pipe. */
+    if (fflush(stdout) != 0 || ferror(stdout))
+        return errno == EPIPE
+                   ? FAIL(err, ERROR_SYSTEM, "nobody reads what would be changed: nothing is changed")
+                   : false;
     bool good = f->plan.format != MEND_PROXMOX ||
                 mend_lock_proxmox(f->plan.container->name, lock_seconds, &lock, err);
     good = good && write_all(f, err);

@@ -120,6 +120,18 @@ host "$lxc"'
     [ "$(ls -A /var/lib/lxc/infer)" = config ] || fail "something was left"
 ' || exit $?
 
+# What cannot be shown is not done.
+host "$lxc"'
+    cp $F was
+    mknod -m 666 /dev/full c 1 7
+    got=0
+    "$GPUVET" doctor --fix lxc:infer --baseline ./before --apply >/dev/full 2>err || got=$?
+    [ "$got" = 2 ] || fail "status $got"
+    one_line
+    has err "standard output"
+    cmp was $F
+' || exit $?
+
 # Killed at any moment: the old file or the new one, and the next mend is not hindered.
 host "$lxc"'
     cp $F was
