@@ -6,7 +6,7 @@
 . "${0%/*}/lib.sh"
 need_root
 need nsenter dd
-in_own_mounts
+in_own_mounts "$@"
 
 folders="/tmp /dev/shm /var/tmp /run"
 # shellcheck disable=SC2016 # expanded in there
