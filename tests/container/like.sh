@@ -42,16 +42,24 @@ import json, sys
 place = json.loads(open(sys.argv[1]).readline())["places"][sys.argv[2]]
 assert place["same_machine"] and not place["view"]["sys_nice"], place
 PY
-# Its variables that concern CUDA and NCCL, and no others.
+# Its variables that concern CUDA and NCCL, and no others. Its worker: others of this machine are in other namespaces.
+beside() {
+    local p
+    for p in $(pgrep -f '^gpuvet worker'); do
+        [ "$(readlink "/proc/$p/ns/mnt")" != "$(readlink "/proc/$inner/ns/mnt")" ] || echo "$p"
+    done
+}
+rm -rf results/runs
 "$GPUVET" run --profile quick --rounds 1 --case 'fault@1/*how=hang}*' --allow-busy --no-baseline --in "like:$inner" >out 2>err &
 pid=$!
-for _ in $(seq 100); do worker=$(pgrep -f '^gpuvet worker' | tail -1); [ -n "$worker" ] && grep -q start "$(last_run)" && break; sleep 0.1; done
+for _ in $(seq 200); do worker=$(beside | tail -1); [ -n "$worker" ] && grep -qs '"type":"start"' results/runs/*.jsonl && break; sleep 0.1; done
+[ -n "$worker" ] || fail "no worker beside the job"
 grep -qz '^NCCL_OF_THE_JOB=1' "/proc/$worker/environ" || fail "the job's NCCL variables are lost"
 ! grep -qz '^SECRET' "/proc/$worker/environ" || fail "more of the job's environment came along than is needed"
 kill -9 $pid
 wait $pid 2>/dev/null
-for _ in $(seq 100); do pgrep -f '^gpuvet worker' >/dev/null || break; sleep 0.1; done
-! pgrep -f '^gpuvet worker' || fail "a worker is left after a kill"
+for _ in $(seq 100); do [ -n "$(beside)" ] || break; sleep 0.1; done
+[ -z "$(beside)" ] || fail "a worker is left after a kill"
 kill -9 "$inner"
 expect 2 "$GPUVET" run --rounds 1 --case null --allow-busy --in "like:$inner"
 one_line
