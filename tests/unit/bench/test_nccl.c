@@ -182,6 +182,13 @@ static void settings(const char *lines) {
     setenv("GPUVET_FAKE_NCCL", path, 1);
 }
 
+static int forget_settings(void **state) {
+    (void)state;
+    if (getenv("GPUVET_FAKE_NCCL") != NULL)
+        unlink(getenv("GPUVET_FAKE_NCCL"));
+    return 0;
+}
+
 static int calls(const char *symbol) {
     void *library = dlopen(GPUVET_FAKES_DIR "/libnccl.so", RTLD_NOW | RTLD_NOLOAD);
     int (*count)(const char *) = NULL;
@@ -523,5 +530,5 @@ int main(void) {
         cmocka_unit_test(sums_are_exact),
         cmocka_unit_test(what_ranks_are_at),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, NULL, forget_settings);
 }
