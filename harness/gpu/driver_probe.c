@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gpu/driver_probe.h"
 
+#include "base/bounded.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/files.h"
@@ -9,7 +10,6 @@
 #include "gpu/nvml.h"
 #include "gpu/nvml_library.h"
 #include "gpu/own_dev.h"
-#include "system/bounded.h"
 #include "system/gpus.h"
 
 #include <dlfcn.h>
@@ -129,7 +129,7 @@ static void ask_cuda(void *argument, int fd) {
 static void ask(js *probes, const char *name, void (*body)(void *, int), int64_t limit_ns) {
     struct text said = {0};
     struct error err = {0};
-    struct bounded_end end = bounded_ask(body, NULL, limit_ns, limit_ns, &said);
+    struct bounded_end end = bounded_ask(body, NULL, limit_ns, limit_ns, BOUNDED_MOST, &said);
     js *answer = end.how != BOUNDED_LATE && said.length > 0 ? js_parse(said.data, said.length, &err) : NULL;
     for (struct js_member m = js_first(answer); m.key != NULL; m = js_next(answer, m))
         js_set(probes, m.key, js_keep(m.value));

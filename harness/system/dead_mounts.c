@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "system/dead_mounts.h"
 
+#include "base/bounded.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "system/bounded.h"
 #include "system/look.h"
 
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "system/device_cgroup.h"
 
+#include "base/bounded.h"
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/mem.h"
-#include "system/bounded.h"
 #include "system/cgroup.h"
 #include "system/device_try.h"
 #include "system/look.h"
@@ -279,7 +279,7 @@ js *device_cgroup_probe(const struct source *source, const struct facts *facts,
     job.v2 = find_v2(source, &job.place);
     struct text said = {0};
     struct error err = {0};
-    bounded_ask(body, &job, all_ns, all_ns, &said);
+    bounded_ask(body, &job, all_ns, all_ns, BOUNDED_MOST, &said);
     js *out = said.length > 0 ? js_parse(said.data, said.length, &err) : NULL;
     text_free(&said);
     cgroup_place_free(&job.place);

@@ -2,10 +2,10 @@
 /* Device nodes of this machine: first all listings, then all open() calls, each bounded. */
 #include "system/device_nodes.h"
 
+#include "base/bounded.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "system/bounded.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "system/bounded.h"
+#include "base/bounded.h"
 
 #include "base/clock.h"
 #include "base/files.h"
@@ -15,12 +15,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MAX_SAID = 8 << 20, MAX_CHILDREN = 16 };
+enum { MAX_CHILDREN = 16 };
 /* An end after SIGKILL takes no time, unless the kernel holds the process. */
 static const int64_t reap_ns = 100 * NS_PER_MS;
 
-static _Noreturn void child(void (*body)(void *, int), void *argument, int fd) {
+static _Noreturn void child(void (*body)(void *, int), void *argument, int fd, pid_t parent) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) /* it died before that was set */
+        _exit(1);
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     for (int i = 0; null >= 0 && i <= STDERR_FILENO; i++)
         dup2(null, i);
@@ -28,63 +30,76 @@ static _Noreturn void child(void (*body)(void *, int), void *argument, int fd) {
     _exit(0);
 }
 
-/* False: too late, or too much. */
-static bool listen_to(int fd, int64_t silence_ns, int64_t total_ns, struct text *said) {
+/* To the end of the pipe. */
+static enum bounded_how listen_to(int fd, int64_t silence_ns, int64_t total_ns, size_t most,
+                                  struct text *said) {
     struct clock clock = clock_real();
     int64_t start = clock_now(&clock), heard = start;
-    char chunk[4096];
+    char chunk[16384];
     for (;;) {
         int64_t now = clock_now(&clock);
         int64_t left = total_ns - (now - start) < silence_ns - (now - heard) ? total_ns - (now - start)
                                                                              : silence_ns - (now - heard);
-        if (left <= 0 || said->length > MAX_SAID)
-            return false;
+        if (left <= 0)
+            return BOUNDED_LATE;
         struct pollfd p = {.fd = fd, .events = POLLIN};
         if (poll(&p, 1, (int)(left / NS_PER_MS) + 1) <= 0)
             continue;
         ssize_t n = read(fd, chunk, sizeof chunk);
         if (n == 0)
-            return true;
+            return BOUNDED_DONE;
         if (n > 0)
             text_add_bytes(said, chunk, (size_t)n);
+        if (said->length > most)
+            return BOUNDED_TOO_MUCH;
         heard = clock_now(&clock);
     }
 }
 
-static struct bounded_end reap(pid_t pid, bool in_time) {
+/* Waits a while for its end. */
+static bool ended(pid_t pid, int *status) {
     struct clock clock = clock_real();
-    int status = 0;
-    bool gone = false;
-    if (!in_time)
-        kill(pid, SIGKILL);
-    for (int64_t end = clock_now(&clock) + reap_ns; !gone && clock_now(&clock) < end;) {
-        gone = waitpid(pid, &status, WNOHANG) != 0;
-        if (!gone)
-            clock_sleep(&clock, NS_PER_MS / 5);
+    int64_t end = clock_now(&clock) + reap_ns;
+    while (waitpid(pid, status, WNOHANG) == 0) {
+        if (clock_now(&clock) >= end)
+            return false;
+        clock_sleep(&clock, NS_PER_MS / 5);
     }
-    if (!gone)
+    return true;
+}
+
+/* A child that has said all may still be busy ending: a driver takes its time. It is not waited for. */
+static struct bounded_end reap(pid_t pid, enum bounded_how how) {
+    struct bounded_end end = {.how = how};
+    int status = 0;
+    bool by_itself = how == BOUNDED_DONE && ended(pid, &status);
+    if (!by_itself) {
         kill(pid, SIGKILL);
-    if (!in_time)
-        return (struct bounded_end){.how = BOUNDED_LATE};
-    if (gone && WIFSIGNALED(status))
-        return (struct bounded_end){.how = BOUNDED_DIED, .signal = WTERMSIG(status)};
-    return (struct bounded_end){.how = BOUNDED_DONE};
+        end.stuck = !ended(pid, &status);
+    } else if (WIFSIGNALED(status)) {
+        end.how = BOUNDED_DIED;
+        end.signal = WTERMSIG(status);
+    } else {
+        end.status = WEXITSTATUS(status);
+    }
+    return end;
 }
 
 struct bounded_end bounded_ask(void (*body)(void *argument, int fd), void *argument, int64_t silence_ns,
-                               int64_t total_ns, struct text *said) {
+                               int64_t total_ns, size_t most, struct text *said) {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
-        return (struct bounded_end){.how = BOUNDED_NO_CHILD};
+        return (struct bounded_end){.how = BOUNDED_NO_CHILD, .status = errno};
+    pid_t parent = getpid();
     pid_t pid = fork();
     if (pid == 0) {
         close(ends[0]);
-        child(body, argument, ends[1]);
+        child(body, argument, ends[1], parent);
     }
+    struct bounded_end end = {.how = BOUNDED_NO_CHILD, .status = errno};
     close(ends[1]);
-    struct bounded_end end = {.how = BOUNDED_NO_CHILD};
     if (pid > 0)
-        end = reap(pid, listen_to(ends[0], silence_ns, total_ns, said));
+        end = reap(pid, listen_to(ends[0], silence_ns, total_ns, most, said));
     close(ends[0]);
     return end;
 }
@@ -136,7 +151,7 @@ struct bounded_answer *bounded_each(void (*one)(void *argument, size_t index, st
         int64_t left = end_ns - clock_now(&clock);
         if (left <= 0)
             break;
-        struct bounded_end end = bounded_ask(many_body, &many, item_ns, left, &said);
+        struct bounded_end end = bounded_ask(many_body, &many, item_ns, left, BOUNDED_MOST, &said);
         next += take_lines(&said, answers + next, count - next);
         text_free(&said);
         if (end.how == BOUNDED_NO_CHILD)
