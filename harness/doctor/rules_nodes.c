@@ -167,13 +167,19 @@ static void check_gpu_missing(const struct scene *scene, struct findings *out) {
     access_free(access);
 }
 
-static void major_finding(const struct access_subject *s, struct findings *out) {
-    struct finding *f = finding_add(out, "nodes.major-wrong", s->needed ? SEVERITY_FAIL : SEVERITY_INFO,
-                                    "%s is device %d:%d, but the kernel has this driver at major %d", s->path,
-                                    s->node->major, s->node->minor, s->want_major);
+static void major_finding(const struct scene *scene, const struct access_subject *s, struct findings *out) {
+    char *owner = s->node->major > 0 ? access_owner(scene, s->node->major) : NULL;
+    struct finding *f =
+        finding_add(out, "nodes.major-wrong", s->needed ? SEVERITY_FAIL : SEVERITY_INFO,
+                    "%s is device %d:%d%s%s%s, but the kernel has this driver at major %d", s->path,
+                    s->node->major, s->node->minor, owner != NULL ? ", which is " : "",
+                    owner != NULL ? owner : "", owner != NULL ? " now" : "", s->want_major);
     access_evidence(f, s);
     finding_evidence(f, "/proc/devices", "%d", s->want_major);
+    if (owner != NULL)
+        finding_evidence(f, "security", "whoever may open this node reaches %s", owner);
     finding_remedy(f, "rm %s; mknod -m 666 %s c %d %d", s->path, s->path, s->want_major, s->want_minor);
+    free(owner);
 }
 
 static void check_numbers(const struct scene *scene, struct findings *out) {
@@ -181,7 +187,7 @@ static void check_numbers(const struct scene *scene, struct findings *out) {
     for (size_t r = 0; r < N_ROLES; r++)
         for (const struct access_subject *s = NULL;
              roles[r] != ROLE_UVM && (s = access_next(access, s, roles[r], TROUBLE_MAJOR)) != NULL;)
-            major_finding(s, out);
+            major_finding(scene, s, out);
     for (size_t r = 0; r < N_ROLES; r++)
         for (const struct access_subject *s = NULL;
              roles[r] != ROLE_UVM && (s = access_next(access, s, roles[r], TROUBLE_MINOR)) != NULL;) {
@@ -371,6 +377,23 @@ static void check_lsm(const struct scene *scene, struct findings *out) {
     access_free(access);
 }
 
+/* The driver's own answer. EIO is what nvidia_open says of a GPU that it cannot start or that is gone. */
+static void driver_refuses(const struct access_subject *s, struct finding *f) {
+    bool gpu = s->role == ROLE_GPU;
+    const char *bdf = s->gpu != NULL && s->gpu->bdf[0] != '\0' ? s->gpu->bdf : NULL;
+    if (strcmp(s->node->open, "EIO") == 0)
+        finding_cause(f, gpu ? "an I/O error of the driver: it could not start this GPU, or the GPU has "
+                               "fallen off the bus (Xid 79); no device cgroup and no mode answers EIO"
+                             : "an I/O error of the driver: the module did not start as a whole; no device "
+                               "cgroup and no mode answers EIO");
+    finding_remedy(f, "the driver itself %s: dmesg | grep -E 'NVRM|Xid'%s",
+                   strcmp(s->node->open, "EIO") == 0 ? "answers an I/O error" : "refuses",
+                   gpu ? "; then reset or re-seat this GPU, or reload the driver" : "");
+    if (gpu && bdf != NULL)
+        finding_remedy(f, "lspci -s %s: \"rev ff\" there says that it does not answer on the bus any more",
+                       bdf);
+}
+
 static void check_error(const struct scene *scene, struct findings *out) {
     struct access *access = access_read(scene);
     for (size_t r = 0; r < N_ROLES; r++)
@@ -393,9 +416,7 @@ static void check_error(const struct scene *scene, struct findings *out) {
                                   "container by dev0:, --device or CDI");
                 continue;
             }
-            finding_remedy(f, "the driver itself refuses: dmesg | grep -E 'NVRM|Xid'%s",
-                           s->role == ROLE_GPU ? "; then reset or re-seat this GPU, or reload the driver"
-                                               : "");
+            driver_refuses(s, f);
         }
     access_free(access);
 }

@@ -28,6 +28,19 @@ rig "rm /dev/nvidiactl"
 found "fail nodes.ctl-missing"
 rig "rm /dev/nvidia0; mknod -m 666 /dev/nvidia0 c $OLD 0"
 found "fail nodes.major-wrong" "/dev/nvidia0"
+# The slave of a pty outside devpts answers EIO on every kernel: another driver's device, and nothing of a cgroup.
+PTS=$(awk '$2 == "pts" { print $1; exit }' /proc/devices)
+if [ -n "$PTS" ]; then
+    rig "rm /dev/nvidia-uvm; mknod -m 666 /dev/nvidia-uvm c $PTS 0"
+    found "fail uvm.major-foreign" "$PTS:0" "pts now" "open() answers EIO" "$UVM"
+    not_found cgroup.
+    rig "rm /dev/nvidia0 /dev/nvidiactl; mknod -m 666 /dev/nvidia0 c $PTS 1; mknod -m 666 /dev/nvidiactl c $PTS 2"
+    found "fail nodes.major-wrong" /dev/nvidiactl "$PTS:2, which is pts now" "open() answers EIO"
+    found "fail nodes.major-wrong" /dev/nvidia0 "$PTS:1, which is pts now" "open() answers EIO"
+    not_found cgroup.
+else
+    echo "this kernel has no pts: a node that answers EIO was not tried"
+fi
 rig "rm /dev/nvidia0; mknod -m 666 /dev/nvidia0 c 195 7"
 found "nodes.minor-unknown" "195:7"
 

@@ -74,6 +74,18 @@ inside
 found "fail cgroup.gpu-denied" /dev/nvidia0 195:0 EPERM
 not_found ctl-denied
 
+# An errno that is not a device cgroup's: the driver of the node answers it, and the kernel log says why.
+if python3 "$GPUVET_SOURCE/tests/cli/device_filter.py" "$TOP/middle" 195:0=EIO; then
+    for node in 195:0=EIO/dev/nvidia0 195:255=EIO/dev/nvidiactl "$UVM:0=EIO/dev/nvidia-uvm"; do
+        denying "$TOP/middle" "${node%%/*}"
+        inside
+        found "fail nodes.open-error" "/${node#*/}" "answers EIO" "I/O error" dmesg Xid
+        not_found cgroup.
+    done
+else
+    echo "this kernel's filters answer EPERM only: a driver that answers EIO was not tried"
+fi
+
 # Killed in the middle, time and again: the groups go all the same, and not by the next run's hand.
 denying "$TOP/middle" "$UVM"
 left() { find "$V2" -maxdepth 5 -type d -name 'gpuvet-[0-9]*'; }

@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 FILTER = os.path.join(HERE, "..", "cli", "device_filter.py")
@@ -55,6 +56,11 @@ def rows(m):
     uvm, caps = m["nvidia-uvm"], m.get("nvidia-caps", 0)
     free = next(n for n in range(504, 300, -1) if n not in m.values())
     node = "rm -f /dev/nvidia-uvm; mknod -m 666 /dev/nvidia-uvm c "
+
+    def eio(name, minor):
+        """A slave of a pty outside devpts: every kernel answers EIO, and /proc/devices says who has the number."""
+        return f"rm -f /dev/{name}; mknod -m 666 /dev/{name} c {m['pts']} {minor}"
+
     stub = "/usr/local/cuda/lib64/stubs"
     return [
         Row("0", "none"),
@@ -94,6 +100,12 @@ def rows(m):
         Row("nodev", "/dev mounted nodev", "mount -o remount,nodev /dev", fail="nodev"),
         Row("nodev-u", "/dev mounted nodev, uid 1000", "mount -o remount,nodev /dev", start=USER, fail="nodev"),
         Row("dir", "uvm path is a folder", "rm -f /dev/nvidia-uvm; mkdir /dev/nvidia-uvm", fail="director|folder"),
+        Row("eio-uvm", "uvm node answers EIO (it is of pts)", eio("nvidia-uvm", 0), fail=rf"nvidia-uvm.*\bpts\b.*\bEIO\b"),
+        Row("eio-ctl", "nvidiactl answers EIO (it is of pts)", eio("nvidiactl", 1), fail=rf"nvidiactl.*\bpts\b.*\bEIO\b"),
+        Row("eio-gpu", "nvidia0 answers EIO (it is of pts)", eio("nvidia0", 2), fail=rf"nvidia0.*\bpts\b.*\bEIO\b"),
+        Row("io-uvm", "uvm's driver answers EIO", deny=[f"{uvm}:0=EIO"], fail=r"open-error.*nvidia-uvm.*\bEIO\b"),
+        Row("io-ctl", "nvidiactl's driver answers EIO", deny=["195:255=EIO"], fail=r"open-error.*nvidiactl.*\bEIO\b"),
+        Row("io-gpu", "nvidia0's driver answers EIO", deny=["195:0=EIO"], fail=r"open-error.*nvidia0.*\bEIO\b"),
         Row("ancestor", "an ancestor denies the uvm major, the leaf permits it", deny=["ancestor", uvm], fail=rf"\b{uvm}\b"),
     ]
 
@@ -191,8 +203,11 @@ def main():
         sys.exit(77)
     gpus = len(glob.glob("/dev/nvidia[0-9]*"))
     os.makedirs(out, exist_ok=True)
-    results = []
+    started = time.monotonic()
+    results, awake = [], []
     for row in [r for r in rows(majors()) if r]:
+        if len(results) == 1:  # after a first look at GPUs that may sleep: waking them costs each row a second
+            awake = [os.open(path, os.O_RDWR) for path in glob.glob("/dev/nvidia[0-9]*")]
         if row.gpus > gpus:
             results.append({"row": row.name, "what": row.what, "skip": f"needs {row.gpus} GPUs, {gpus} here"})
         else:
@@ -212,7 +227,9 @@ def main():
     table = "\n".join(lines) + "\n"
     open(out + "/fault-matrix.md", "w").write(table)
     json.dump(results, open(out + "/fault-matrix.json", "w"), indent=1)
-    print(table + f"{len(results)} rows, {bad} wrong")
+    for fd in awake:
+        os.close(fd)
+    print(table + f"{len(results)} rows, {bad} wrong, {gpus} GPUs, {time.monotonic() - started:.0f} s")
     sys.exit(1 if bad else 0)
 
 
