@@ -137,6 +137,7 @@ void run_table_make(struct run_table *table, const struct plan *plan, const stru
         table->rows[i].series = &plan->series[i];
         table->rows[i].values = mem_zeroed((size_t)plan->rounds, sizeof(double));
         table->rows[i].baseline = NAN;
+        table->rows[i].largest = NAN;
     }
     table->started = clock_now(clock);
     table->columns = progress_columns();
@@ -151,12 +152,15 @@ void run_table_free(struct run_table *table) {
     *table = (struct run_table){0};
 }
 
-static double statistic_of(const char *statistic, const js *samples) {
+static double take_samples(struct view_row *row, const js *samples) {
     size_t n = js_length(samples);
     double *values = mem_zeroed(n, sizeof *values);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         values[i] = js_number(js_at(samples, i), NAN);
-    double value = stats_named(statistic, values, n);
+        row->largest = fmax(row->largest, values[i]);
+    }
+    row->n_samples += n;
+    double value = stats_named(row->series->row->statistic, values, n);
     free(values);
     return value;
 }
@@ -164,7 +168,8 @@ static double statistic_of(const char *statistic, const js *samples) {
 static void take_record(struct view_row *row, const js *record) {
     const char *outcome = js_get_string(record, "outcome", "error");
     if (strcmp(outcome, "ok") == 0) {
-        row->values[row->count++] = statistic_of(row->series->row->statistic, js_get(record, "samples"));
+        row->values[row->count] = take_samples(row, js_get(record, "samples"));
+        row->count++;
         return;
     }
     row->bad++;
@@ -290,14 +295,21 @@ static void print_row(const struct run_table *table, const struct view_row *row,
         fprintf(out, " %5.0f %%", 100 * stats_median(row->values, row->count) / item->instance.limit);
     else
         fprintf(out, " %7s", "-");
+    /* Shown beside the tail, and never compared: the more samples, the larger it is. */
+    bool tail = strcmp(row->series->row->statistic, "p99") == 0 && isfinite(row->largest);
     fprintf(out, "  %s", row->verdict);
+    if (tail)
+        fprintf(out, "%slargest of %zu: %.4g", row->verdict[0] != '\0' ? "; " : "", row->n_samples,
+                row->largest);
     if (row->bad > 0)
-        fprintf(out, "%s%zu of %zu rounds: %s: %s", row->verdict[0] != '\0' ? "; " : "", row->bad,
+        fprintf(out, "%s%zu of %zu rounds: %s: %s", tail || row->verdict[0] != '\0' ? "; " : "", row->bad,
                 row->bad + row->count, row->outcome, row->reason);
     fputc('\n', out);
 }
 
+/* A reason that many items share, as where CUDA does not start, is printed once. */
 static void print_skips(const struct run_table *table, FILE *out) {
+    const char *said = "";
     for (size_t i = 0; i < table->plan->n_absences; i++)
         fprintf(out, "%-19s skip: %s\n", table->plan->absences[i].bench->name,
                 table->plan->absences[i].reason);
@@ -307,7 +319,10 @@ static void print_skips(const struct run_table *table, FILE *out) {
         if (item->instance.skip == NULL)
             continue;
         describe_item(item, table->node, &words);
-        fprintf(out, "%-19s %-60s skip: %s\n", item->bench->name, text_string(&words), item->instance.skip);
+        bool again = strcmp(said, item->instance.skip) == 0;
+        said = item->instance.skip;
+        fprintf(out, "%-19s %-60s skip: %s\n", item->bench->name, text_string(&words),
+                again ? "for the same reason" : said);
         text_free(&words);
     }
 }

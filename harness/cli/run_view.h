@@ -12,6 +12,8 @@ struct view_row {
     const struct plan_series *series;
     double *values; /* one a round, owned */
     size_t count;
+    double largest; /* of all samples, shown beside a tail; NAN: none */
+    size_t n_samples;
     size_t bad; /* records that were no "ok" */
     char reason[200];
     char outcome[8];   /* of the last bad record */

@@ -60,6 +60,10 @@ static void add_row(const struct report *r, const struct row *row, struct text *
         escape_html(out, why);
         text_add(out, "</small>");
     }
+    /* What the tail does not show; no figure to compare: the more samples, the larger it is. */
+    if (text_ends(row->parts.metric, ".p99") && isfinite(row->series->largest))
+        text_addf(out, "<br><small>largest of %zu samples: %.4g</small>", row->series->n_samples,
+                  row->series->largest);
     text_addf(out, "</td><td>%s</td>", row->primary ? "primary" : "descriptive");
     if (compared)
         html_cell(out, row->before.middle, 5);

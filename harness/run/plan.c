@@ -220,6 +220,11 @@ static void skip_outside_cpuset(const struct node *node, struct instance *instan
 
 /* ---- series ---- */
 
+/* Whether a row is judged in this plan, where the instance is. */
+static bool row_judges(const struct plan *plan, const struct series_row *row) {
+    return !row->descriptive && !(plan->tails_shown && strcmp(row->statistic, "p99") == 0);
+}
+
 static void declare_series(struct plan *plan, const struct plan_options *options, size_t at) {
     struct plan_item *item = &plan->items[at];
     const struct instance *instance = &item->instance;
@@ -233,7 +238,7 @@ static void declare_series(struct plan *plan, const struct plan_options *options
         char suffix[8] = "";
         if (row->statistic[0] != '\0')
             snprintf(suffix, sizeof suffix, ".%s", row->statistic);
-        struct plan_series s = {.item = at, .row = row, .primary = primary_here && !row->descriptive};
+        struct plan_series s = {.item = at, .row = row, .primary = primary_here && row_judges(plan, row)};
         s.key = series_key(item->bench->name, item->bench->version, instance->metric->name, suffix,
                            instance->where, instance->params, options->target);
         plan->series = mem_grow(plan->series, plan->n_series, &room, sizeof *plan->series);
@@ -264,11 +269,12 @@ js *plan_series_json(const struct plan *plan) {
     return out;
 }
 
-static int primary_series_of(const struct plan_item *item) {
+static int primary_series_of(const struct plan *plan, const struct plan_item *item) {
     int n = 0;
     for (const struct series_row *row = item->bench->series; row->metric != NULL; row++)
-        n += item->instance.level == LEVEL_PRIMARY && !row->descriptive && row_fits(row, &item->instance) ? 1
-                                                                                                          : 0;
+        n += item->instance.level == LEVEL_PRIMARY && row_judges(plan, row) && row_fits(row, &item->instance)
+                 ? 1
+                 : 0;
     return n;
 }
 
@@ -288,22 +294,31 @@ static int items_of(const struct plan *plan, const struct bench_case *bench) {
     return n;
 }
 
-/* Over the profile's limit, the case with the most instances gives up its last one, again and again, so that
- * every case stays and the first GPUs stay whole. */
-static void keep_limit(struct plan *plan) {
-    int total = 0;
+static int primary_series_in(const struct plan *plan) {
+    int n = 0;
     for (size_t i = 0; i < plan->n_items; i++)
-        total += primary_series_of(&plan->items[i]);
-    while (plan->profile->max_primary > 0 && total > plan->profile->max_primary) {
+        n += primary_series_of(plan, &plan->items[i]);
+    return n;
+}
+
+/* Over the profile's limit, tails are shown and not judged: a p99 shows no change below half of itself (its
+ * default spread between runs is 15 %), far above what such a profile is for, and is measured beside its
+ * median all the same. Still over it, the case with the most instances gives up its last one, again and
+ * again, so that every case stays and the first GPUs stay whole. */
+static void keep_limit(struct plan *plan) {
+    int most = plan->profile->max_primary;
+    plan->tails_shown = most > 0 && primary_series_in(plan) > most;
+    int total = primary_series_in(plan);
+    while (most > 0 && total > most) {
         size_t victim = plan->n_items;
         for (size_t i = 0; i < plan->n_items; i++)
-            if (primary_series_of(&plan->items[i]) > 0 &&
+            if (primary_series_of(plan, &plan->items[i]) > 0 &&
                 (victim == plan->n_items ||
                  items_of(plan, plan->items[i].bench) >= items_of(plan, plan->items[victim].bench)))
                 victim = i;
         if (victim == plan->n_items)
             return;
-        int n = primary_series_of(&plan->items[victim]);
+        int n = primary_series_of(plan, &plan->items[victim]);
         total -= n;
         plan->left_out += n;
         drop_item(plan, victim);
@@ -441,7 +456,7 @@ static void add_twins(struct plan *plan, const struct plan_options *options) {
     for (size_t i = 0; i < n; i++) {
         const struct plan_item *item = &plan->items[i];
         if (item->instance.skip == NULL && item->instance.level == LEVEL_PRIMARY && item->instance.cpu >= 0 &&
-            item->bench->needs.gpus > 0 && primary_series_of(item) > 0)
+            item->bench->needs.gpus > 0 && primary_series_of(plan, item) > 0)
             add_twin(plan, options, i, &room);
     }
 }

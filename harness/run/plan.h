@@ -60,7 +60,8 @@ struct plan {
     struct plan_series *series;
     size_t n_series;
     int n_primary;
-    int left_out; /* primary series dropped to keep the profile's limit */
+    int left_out;     /* primary series dropped to keep the profile's limit */
+    bool tails_shown; /* to keep it, p99 is shown and not judged */
     bool uses_gpu;
 };
 

@@ -78,6 +78,8 @@ struct series {
     size_t n_values;
     double *values;
     int *rounds;
+    double largest; /* of all its samples, NAN: none; to be shown with their number, and never compared */
+    size_t n_samples;
     double limit;      /* NAN: unknown */
     size_t n_bad;      /* records that were fail, hang or error */
     char *bad_reason;  /* of the first of them; NULL: none */

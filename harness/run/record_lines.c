@@ -13,7 +13,8 @@ static const char schema[] = "gpuvet.run/1";
 struct round_value {
     int round;
     size_t order; /* of arrival: of two values of one round the later counts */
-    double value;
+    double value, largest;
+    size_t n; /* samples */
 };
 
 struct series_state {
@@ -71,6 +72,7 @@ static bool fill_series(const struct run_lines *lines, const js *declared, struc
     s->delta_abs = bounded(declared, "delta_abs", 1e300);
     s->between_rel = bounded(declared, "between_rel", 100);
     s->limit = NAN;
+    s->largest = NAN;
     if (!s->higher_is_better && strcmp(better, "lower") != 0)
         return FAIL_LINE(err, lines, "series %s: 'better' must be higher or lower", s->key);
     if (!s->primary && strcmp(class, "descriptive") != 0)
@@ -298,7 +300,11 @@ static void add_to_series(struct run_lines *lines, size_t index, const struct re
     } else {
         state->values = mem_grow(state->values, state->count, &state->capacity, sizeof *state->values);
         double value = stats_named(state->statistic, r->samples, r->n_samples);
-        state->values[state->count] = (struct round_value){r->round, state->count, value};
+        double largest = r->samples[0];
+        for (size_t i = 1; i < r->n_samples; i++)
+            largest = fmax(largest, r->samples[i]);
+        state->values[state->count] =
+            (struct round_value){r->round, state->count, value, largest, r->n_samples};
         state->count++;
     }
 }
@@ -442,6 +448,10 @@ static void settle_series(struct run_lines *lines, size_t index) {
         s->n_values -= again ? 1 : 0;
         s->rounds[s->n_values] = state->values[i].round;
         s->values[s->n_values++] = state->values[i].value;
+        if (i + 1 < state->count && state->values[i + 1].round == state->values[i].round)
+            continue; /* the later one counts */
+        s->largest = fmax(s->largest, state->values[i].largest);
+        s->n_samples += state->values[i].n;
     }
     free(state->values);
     free(state->base);

@@ -16,6 +16,8 @@ before=$(bound 2>/dev/null)
 run 0 --case 'host.wake@2/wake{core=local*idle_us=50,*' --case 'host.wake@2/wake{core=local*control=poll,idle_us=1000,*' \
     --case host.handoff --case 'host.memory@1/latency*'
 [ "$(bound 2>/dev/null)" = "$before" ] || fail "the PM-QoS bound was $before and is now $(bound)"
+# The largest of a tail's samples stands beside it, with their number.
+grep -qE 'host.wake +wake.p99 .*idle 0.05 ms, timer .* largest of 1000: [0-9.]+' out || fail "no largest of a tail's samples"
 python3 - "$(last_run)" "$(nproc)" <<'P' || fail "a record of a host case is not what it should be"
 import json, sys
 records = [r for r in map(json.loads, open(sys.argv[1])) if r["type"] == "record"]
@@ -35,6 +37,7 @@ for r in records:
         assert d["clock_cost_ns"] > 0
         states = d["idle_states"]
         assert states == "not visible" or all("usage" in s for s in states.values()), states
+        assert abs(d["max_us"] - max(r["samples"])) < 1e-3 and d["max_of"] == len(r["samples"]), d
         if p["idle_us"] == 50:
             assert len(r["samples"]) >= 1000
         if p["source"] == "remote":

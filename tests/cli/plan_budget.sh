@@ -42,4 +42,18 @@ budget two-socket-8gpu quick 25 40
 # 7.5 s, and 0.6 of them once more: loading NCCL and joining take that of every fresh process (two H200).
 budget guest-2gpu standard 8.1 300
 budget guest-2gpu quick 7.5 40
+
+# How late a core is at worst is judged by the timer on the local core; where that would be too many series together it
+# is shown, and no other series gives way for it.
+tails() { # CAPTURE PROFILE CLASS PATTERN…
+    expect 0 "$GPUVET" run --dry-run --from "$CAPTURES/$1" --profile "$2" "${@:4}"
+    awk -v class="$3" '/^host\.wake wake\.p99 .*local, idle (0\.05|1) ms, timer / { n++; bad += !index($0, " " class " ") }
+        /^host\.wake wake\.p99 .*remote / { bad += !/ descriptive / } END { exit n == 0 || bad > 0 }' out ||
+        fail "wake.p99 of the timer is not $3 in $2, or that of a remote wake is judged"
+}
+tails two-socket-8gpu standard primary
+tails two-socket-8gpu thorough primary
+tails two-socket-8gpu quick descriptive
+tails guest-2gpu quick descriptive
+tails guest-2gpu quick primary --case host.wake
 exit 0

@@ -9,6 +9,7 @@ expect 0 "$GPUVET" baseline save before results/runs/*.jsonl
 expect 1 run --seed 9 --effect 'copy.h2d=0.9' --baseline before --report out1
 for f in index.html summary.md results.csv rounds.csv junit.xml metrics.prom; do [ -s "out1/$f" ] || fail "no $f"; done
 has out1/summary.md "### Regressed"
+grep -qE 'host\.wake wake\.p99 [^<]*timer<br><small>largest of 12000 samples: ' out1/index.html || fail "no largest of a tail's samples"
 has out1/summary.md "copy.h2d"
 has out1/index.html "Every figure here is made up"
 has out1/index.html "the baseline &#39;before&#39;"

@@ -87,6 +87,8 @@ static void test_values(void **state) {
     assert_non_null(strstr(s->bad_reason, "no end"));
     const struct series *tail = run_find(&run, "launch@1/call.p99" KEY_TAIL);
     assert_true(fabs(tail->values[0] - (3 + 0.97 * 7)) < 1e-12);
+    assert_true(tail->largest == 10 &&
+                tail->n_samples == 5); /* 4 of round 0, and the later record's of round 2 */
     assert_int_equal(run.n_failures, 1);
     assert_string_equal(run.failures[0].key, "launch@1/call" KEY_TAIL);
     assert_false(run.interrupted);
