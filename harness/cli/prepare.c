@@ -2,6 +2,7 @@
 #include "cli/prepare.h"
 
 #include "base/mem.h"
+#include "cli/place_trouble.h"
 #include "system/facts.h"
 
 #include <stdio.h>
@@ -137,6 +138,8 @@ static bool make_places(const struct prepare_options *options, struct interrupt 
         if (!look_at_place(options, interrupt, p, &p->places[i], err))
             return RELAY(err);
     }
+    if (!place_trouble_find(p, interrupt, err))
+        return RELAY(err);
     narrow(p);
     for (size_t i = 0; i < p->n_places; i++)
         if (!plan_place(options, p, &p->places[i], err))
@@ -162,6 +165,7 @@ void prepared_free(struct prepared *p) {
         plan_free(&place->plan);
         node_free(&place->node);
         js_free(place->all_gpus);
+        js_free(place->doctor);
         cuda_probe_free(&place->cuda);
         target_free(&place->target);
     }

@@ -21,9 +21,11 @@ struct prepared_place {
     struct node node;
     js *all_gpus; /* the "gpus" array before it was narrowed, owned */
     struct cuda_probe cuda;
-    bool same_machine; /* as the first place */
-    char broken[600];  /* why nothing that needs a GPU runs there although the first place has GPUs; "": it
-                          does */
+    bool same_machine;    /* as the first place */
+    char broken[900];     /* why nothing that needs a GPU runs there although the first place has GPUs; "": it
+                             does */
+    js *doctor;           /* where a place is broken: what the rules found here, owned; NULL: not asked */
+    char no_doctor[1024]; /* or why they found nothing */
     struct plan plan;
 };
 

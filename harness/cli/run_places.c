@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "cli/p2p_proof.h"
+#include "cli/place_trouble.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -94,15 +95,6 @@ struct run_view run_places_view(struct run_places *r) {
 
 /* ---- the rules ---- */
 
-/* The first finding at fail level, which is the cause; NULL: none. Borrowed. */
-static const js *first_fail(const js *doctor) {
-    const js *all = js_get(doctor, "findings");
-    for (size_t i = 0; i < js_length(all); i++)
-        if (strcmp(js_get_string(js_at(all, i), "severity", ""), "fail") == 0)
-            return js_at(all, i);
-    return NULL;
-}
-
 static bool write_findings(const js *doctor, const char *target, struct run_writer *writer,
                            struct error *err) {
     const js *all = js_get(doctor, "findings");
@@ -120,39 +112,71 @@ static bool write_findings(const js *doctor, const char *target, struct run_writ
     return good;
 }
 
-static void say_side(const struct run_places *r, size_t at, const js *doctor, const struct error *why) {
+static void say_remedy(const char *name, const char *trouble, const js *finding) {
+    const js *remedy = js_at(js_get(finding, "remedy"), 0);
+    log_warning("%s: %s%sdoctor: %s%s%s", name, trouble, trouble[0] != '\0' ? "; " : "",
+                js_get_string(finding, "title", "?"), remedy != NULL ? "; " : "", js_string(remedy, ""));
+}
+
+/* What this place's doctor knows of the others, which are containers of it. */
+static void say_of_containers(const struct run_places *r, size_t at, const js *doctor) {
+    for (size_t i = 0; i < r->n; i++) {
+        const js *of_it = place_trouble_from_host(doctor, r->places[i].target);
+        if (i != at && of_it != NULL)
+            say_remedy(r->places[at].target->name, "", of_it);
+    }
+}
+
+static void say_side(const struct run_places *r, size_t at, const js *doctor, const char *why) {
     const char *name = r->places[at].target->name;
     const struct prepared_place *place = &r->prepared->places[at];
-    const char *trouble = place->broken[0] != '\0' ? place->broken : r->places[at].cuda_broken;
-    const js *fail = first_fail(doctor);
-    const js *remedy = js_at(js_get(fail, "remedy"), 0);
-    if (trouble == NULL && fail == NULL)
-        log_note("%s: CUDA works", name);
-    else if (doctor == NULL)
-        log_warning("%s: CUDA is broken: %s; doctor gave no answer there: %s", name,
-                    trouble != NULL ? trouble : "?", why->text);
-    else if (fail == NULL)
-        log_warning("%s: CUDA is broken: %s; doctor finds no cause", name, trouble);
-    else
-        log_warning("%s: %s%s%s%s%s", name, trouble != NULL ? trouble : "doctor finds a fault",
-                    "; doctor: ", js_get_string(fail, "title", "?"), remedy != NULL ? "; " : "",
-                    js_string(remedy, ""));
+    const char *cuda = r->places[at].cuda_broken;
+    const js *fail = place_trouble_cause(doctor);
+    if (place->broken[0] != '\0') { /* with doctor's word in it */
+        const js *remedy = js_at(js_get(fail, "remedy"), 0);
+        log_warning("%s: %s; %s%s", name, place->broken,
+                    doctor == NULL   ? "doctor gave no answer there: "
+                    : remedy != NULL ? ""
+                                     : "doctor knows no remedy",
+                    doctor == NULL ? why : js_string(remedy, ""));
+    } else if (cuda == NULL) {
+        const js *of_host = place_trouble_of_host(doctor);
+        log_note("%s: CUDA works%s%s", name, of_host != NULL ? "; doctor: " : "",
+                 of_host != NULL ? js_get_string(of_host, "title", "?") : "");
+    } else if (doctor == NULL) {
+        log_warning("%s: CUDA is broken: %s; doctor gave no answer there: %s", name, cuda, why);
+    } else if (fail == NULL) {
+        log_warning("%s: CUDA is broken: %s; doctor finds no cause", name, cuda);
+    } else {
+        say_remedy(name, cuda, fail);
+    }
+}
+
+/* As asked when the place was looked at, or now. */
+static bool tell_side(struct run_places *r, size_t at, struct interrupt *interrupt, struct run_writer *writer,
+                      struct error *err) {
+    const struct prepared_place *place = &r->prepared->places[at];
+    struct error why = {0};
+    js *doctor = place->doctor != NULL ? js_copy(place->doctor) : NULL;
+    snprintf(why.text, sizeof why.text, "%s", place->no_doctor);
+    if (doctor == NULL && why.text[0] == '\0')
+        doctor = coordinator_doctor(r->places[at].target, interrupt, &why);
+    bool good = why.kind != ERROR_INTERRUPTED || FAIL(err, ERROR_INTERRUPTED, "interrupted");
+    if (good)
+        say_side(r, at, doctor, why.text);
+    if (good)
+        say_of_containers(r, at, doctor);
+    good = good && write_findings(doctor, r->places[at].target->name, writer, err);
+    js_free(doctor);
+    return good;
 }
 
 bool run_places_doctor(struct run_places *r, struct interrupt *interrupt, struct run_writer *writer,
                        struct error *err) {
     bool good = true;
     r->writer = writer;
-    for (size_t i = 0; r->broken && i < r->n && good; i++) {
-        struct error why = {0};
-        js *doctor = coordinator_doctor(r->places[i].target, interrupt, &why);
-        if (why.kind == ERROR_INTERRUPTED)
-            good = FAIL(err, ERROR_INTERRUPTED, "interrupted");
-        else
-            say_side(r, i, doctor, &why);
-        good = good && write_findings(doctor, r->places[i].target->name, writer, err);
-        js_free(doctor);
-    }
+    for (size_t i = 0; r->broken && i < r->n && good; i++)
+        good = tell_side(r, i, interrupt, writer, err);
     return good;
 }
 

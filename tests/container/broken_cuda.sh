@@ -45,6 +45,7 @@ assert mode and all(f["target"] == there and f["severity"] == "fail" for f in mo
 for f in findings:
     assert f["id"] and f["severity"] in ("fail", "warn", "info") and f["title"], f
 PY
-has err "$(printf 'bare.argv: ')"
+has err "command:bare.argv: /dev/nvidiactl is closed to this user by its mode (EACCES); or for everybody: chmod 0666"
 has err "; doctor: "
-has out "what needs a GPU is skipped there: no NVIDIA driver here"
+has out "skip: command:bare.argv: /dev/nvidiactl is closed to this user by its mode (EACCES)"
+has out "what needs a GPU is skipped there: /dev/nvidiactl is closed"
