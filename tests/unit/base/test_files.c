@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/files.h"
 
-#include "unit/unit.h"
+#include "unit/tree.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,21 +9,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static char folder[64];
-
-static int enter_folder(void **state) {
-    (void)state;
-    snprintf(folder, sizeof folder, "/tmp/gpuvet-files.XXXXXX");
-    return mkdtemp(folder) != NULL ? chdir(folder) : -1;
-}
-
-static int leave_folder(void **state) {
-    (void)state;
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    return system(command);
-}
 
 static void replaces_and_reads(void **state) {
     (void)state;
@@ -128,5 +113,5 @@ int main(void) {
         cmocka_unit_test(joins),
         cmocka_unit_test(writes_all_or_says_so),
     };
-    return cmocka_run_group_tests(tests, enter_folder, leave_folder);
+    return cmocka_run_group_tests(tests, tree_enter, tree_leave);
 }

@@ -34,7 +34,7 @@ static inline void made_format(struct made *m, const char *path, const char *for
 static inline void made_top(struct made *m, const char *name, const char *content) {
     struct text path = {0};
     text_addf(&path, "%s/%s", m->dir, name);
-    made_write(text_string(&path), content);
+    tree_put(text_string(&path), content);
     text_free(&path);
 }
 

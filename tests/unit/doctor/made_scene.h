@@ -4,15 +4,13 @@
 #ifndef GPUVET_UNIT_DOCTOR_MADE_SCENE_H
 #define GPUVET_UNIT_DOCTOR_MADE_SCENE_H
 
-#include "base/files.h"
-#include "base/mem.h"
 #include "doctor/doctor.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "unit/unit.h"
+#include "unit/tree.h"
 
 struct made {
     char dir[64];
@@ -25,20 +23,11 @@ struct made {
     struct findings findings;
 };
 
-static inline void made_write(const char *path, const char *content) {
-    struct error err = {0};
-    char *folder = mem_copy_string(path);
-    *strrchr(folder, '/') = '\0';
-    assert_true(folder_make(folder, &err));
-    assert_true(file_replace(path, content, strlen(content), &err));
-    free(folder);
-}
-
 /* A file of the made machine. */
 static inline void made_file(struct made *m, const char *path, const char *content) {
     struct text whole = {0};
     text_addf(&whole, "%s/root%s", m->dir, path);
-    made_write(text_string(&whole), content);
+    tree_put(text_string(&whole), content);
     text_free(&whole);
 }
 
@@ -116,7 +105,7 @@ static inline void made_begin(struct made *m, const char *where, const char *man
     text_addf(&path, "%s/manifest.json", m->dir);
     text_addf(&manifest, "{\"schema\":\"gpuvet.capture/1\",\"where\":\"%s\",\"manager\":\"%s\"}", where,
               manager);
-    made_write(text_string(&path), text_string(&manifest));
+    tree_put(text_string(&path), text_string(&manifest));
     text_free(&manifest);
     text_free(&path);
     js_set(m->probes, "gpus", js_new_array());
@@ -143,10 +132,10 @@ static inline void made_judge(struct made *m) {
     struct text path = {0};
     char *probes = js_text(m->probes);
     text_addf(&path, "%s/probes.json", m->dir);
-    made_write(text_string(&path), probes);
+    tree_put(text_string(&path), probes);
     text_clear(&path);
     text_addf(&path, "%s/dev.tsv", m->dir);
-    made_write(text_string(&path), text_string(&m->nodes));
+    tree_put(text_string(&path), text_string(&m->nodes));
     text_free(&path);
     free(probes);
     if (!source_capture(m->dir, &m->source, &err))

@@ -2,10 +2,7 @@
 /* Readings of a made /proc: what others used, what stole, who it was. */
 #include "system/activity.h"
 
-#include "base/files.h"
-#include "base/mem.h"
-
-#include "unit/unit.h"
+#include "unit/tree.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -13,36 +10,12 @@
 #include <string.h>
 #include <unistd.h>
 
-static char folder[64];
-
-static int enter_folder(void **state) {
-    (void)state;
-    snprintf(folder, sizeof folder, "/tmp/gpuvet-activity.XXXXXX");
-    return mkdtemp(folder) != NULL ? chdir(folder) : -1;
-}
-
-static int leave_folder(void **state) {
-    (void)state;
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    return chdir("/") == 0 ? system(command) : -1;
-}
-
-static void put(const char *path, const char *text) {
-    struct error err = {0};
-    char *above = mem_copy_string(path);
-    *strrchr(above, '/') = '\0';
-    assert_true(folder_make(above, &err));
-    assert_true(file_replace(path, text, strlen(text), &err));
-    free(above);
-}
-
 static void put_process(int pid, const char *name, int parent, long user, long system_time) {
     char path[64], text[256];
     snprintf(path, sizeof path, "r/proc/%d/stat", pid);
     snprintf(text, sizeof text, "%d (%s) S %d 1 1 0 -1 4194560 9 0 0 0 %ld %ld 0 0 20 0 1 0 55 4096 1\n", pid,
              name, parent, user, system_time);
-    put(path, text);
+    tree_put(path, text);
 }
 
 static void take(struct activity *out, double at_s) {
@@ -64,19 +37,19 @@ static void finds_who_is_busy(void **state) {
     struct activity_report report;
     if (sysconf(_SC_CLK_TCK) != 100)
         skip_because("the kernel does not count in hundredths of a second");
-    put("r/proc/stat", "cpu  1000 0 500 8000 500 0 0 0 0 0\ncpu0 1 2 3\n");
-    put("r/proc/pressure/cpu", "some avg10=9.99 avg60=0.00 avg300=0.00 total=1000000\nfull total=7\n");
-    put("r/proc/pressure/memory", "some avg10=0.00 avg60=0.00 avg300=0.00 total=50\nfull total=7\n");
-    put("r/proc/self/cgroup", "0::/job\n");
-    put("r/sys/fs/cgroup/job/cpu.stat", "usage_usec 5\nnr_throttled 0\nthrottled_usec 70\n");
+    tree_put("r/proc/stat", "cpu  1000 0 500 8000 500 0 0 0 0 0\ncpu0 1 2 3\n");
+    tree_put("r/proc/pressure/cpu", "some avg10=9.99 avg60=0.00 avg300=0.00 total=1000000\nfull total=7\n");
+    tree_put("r/proc/pressure/memory", "some avg10=0.00 avg60=0.00 avg300=0.00 total=50\nfull total=7\n");
+    tree_put("r/proc/self/cgroup", "0::/job\n");
+    tree_put("r/sys/fs/cgroup/job/cpu.stat", "usage_usec 5\nnr_throttled 0\nthrottled_usec 70\n");
     put_process(10, "gpuvet", 1, 50, 50);
     put_process(11, "worker", 10, 10, 0);
     put_process(20, "cc1 (plus) x", 1, 100, 0);
     take(&from, 0);
     /* 700 busy, 100 stolen; 90 + 60 of the busy ones are ours, 20 more were an ended child's. */
-    put("r/proc/stat", "cpu  1600 0 600 9000 700 0 0 100 0 0\n");
-    put("r/proc/pressure/cpu", "some avg10=0.00 avg60=0.00 avg300=0.00 total=3500000\n");
-    put("r/sys/fs/cgroup/job/cpu.stat", "usage_usec 5\nnr_throttled 1\nthrottled_usec 75\n");
+    tree_put("r/proc/stat", "cpu  1600 0 600 9000 700 0 0 100 0 0\n");
+    tree_put("r/proc/pressure/cpu", "some avg10=0.00 avg60=0.00 avg300=0.00 total=3500000\n");
+    tree_put("r/sys/fs/cgroup/job/cpu.stat", "usage_usec 5\nnr_throttled 1\nthrottled_usec 75\n");
     put_process(10, "gpuvet", 1, 100, 90);
     put_process(11, "worker", 10, 70, 0);
     put_process(20, "cc1 (plus) x", 1, 400, 150);
@@ -103,9 +76,9 @@ static void finds_who_is_busy(void **state) {
 static void reads_v1_throttling(void **state) {
     (void)state;
     struct activity a;
-    put("r/proc/stat", "cpu 1 2 3 4\n");
-    put("r/proc/self/cgroup", "4:memory:/x\n2:cpu,cpuacct:/job\n0::/\n");
-    put("r/sys/fs/cgroup/cpu/job/cpu.stat", "nr_periods 9\nnr_throttled 3\nthrottled_time 123456\n");
+    tree_put("r/proc/stat", "cpu 1 2 3 4\n");
+    tree_put("r/proc/self/cgroup", "4:memory:/x\n2:cpu,cpuacct:/job\n0::/\n");
+    tree_put("r/sys/fs/cgroup/cpu/job/cpu.stat", "nr_periods 9\nnr_throttled 3\nthrottled_time 123456\n");
     take(&a, 0);
     assert_int_equal(a.throttled_ns, 123456);
     activity_free(&a);
@@ -116,18 +89,19 @@ static void reads_throttling_of_groups_above(void **state) {
     (void)state;
     struct activity a, b;
     struct activity_report report;
-    put("r/proc/stat", "cpu 1 2 3 4\n");
-    put("r/proc/self/cgroup", "0::/lxc/web/init.scope\n");
-    put("r/sys/fs/cgroup/lxc/web/init.scope/cpu.stat", "usage_usec 5\nnr_throttled 0\nthrottled_usec 0\n");
-    put("r/sys/fs/cgroup/lxc/web/cpu.stat", "usage_usec 9\nnr_throttled 3\nthrottled_usec 40\n");
-    put("r/sys/fs/cgroup/lxc/web/cpu.max", "20000 100000\n");
-    put("r/sys/fs/cgroup/lxc/cpu.stat", "usage_usec 9\n");
-    put("r/sys/fs/cgroup/cpu.stat", "usage_usec 9\nnr_throttled 0\nthrottled_usec 1\n");
+    tree_put("r/proc/stat", "cpu 1 2 3 4\n");
+    tree_put("r/proc/self/cgroup", "0::/lxc/web/init.scope\n");
+    tree_put("r/sys/fs/cgroup/lxc/web/init.scope/cpu.stat",
+             "usage_usec 5\nnr_throttled 0\nthrottled_usec 0\n");
+    tree_put("r/sys/fs/cgroup/lxc/web/cpu.stat", "usage_usec 9\nnr_throttled 3\nthrottled_usec 40\n");
+    tree_put("r/sys/fs/cgroup/lxc/web/cpu.max", "20000 100000\n");
+    tree_put("r/sys/fs/cgroup/lxc/cpu.stat", "usage_usec 9\n");
+    tree_put("r/sys/fs/cgroup/cpu.stat", "usage_usec 9\nnr_throttled 0\nthrottled_usec 1\n");
     take(&a, 0);
     assert_int_equal(a.throttled_ns, 41000);
-    put("r/sys/fs/cgroup/lxc/web/cpu.stat",
-        "usage_usec 9\nnr_throttled 4\nthrottled_usec 9223372036854775807\n");
-    put("r/sys/fs/cgroup/cpu.stat", "usage_usec 9\nnr_throttled 1\nthrottled_usec 50\n");
+    tree_put("r/sys/fs/cgroup/lxc/web/cpu.stat",
+             "usage_usec 9\nnr_throttled 4\nthrottled_usec 9223372036854775807\n");
+    tree_put("r/sys/fs/cgroup/cpu.stat", "usage_usec 9\nnr_throttled 1\nthrottled_usec 50\n");
     take(&b, 1); /* a figure that nobody can mean is left out */
     assert_int_equal(b.throttled_ns, 50000);
     activity_between(&a, &b, 1, 0, &report);
@@ -143,14 +117,14 @@ static void survives_garbage(void **state) {
     struct error err = {0};
     assert_int_equal(system("rm -rf r"), 0);
     assert_false(activity_read("r", &a, &err));
-    put("r/proc/stat", "cpu nonsense\n");
+    tree_put("r/proc/stat", "cpu nonsense\n");
     assert_false(activity_read("r", &a, &err));
-    put("r/proc/stat", "cpu 1 2 3 4 5 6 7 8\n");
-    put("r/proc/pressure/cpu", "some total=x\n");
-    put("r/proc/5/stat", "");
-    put("r/proc/6/stat", "6 (no end");
-    put("r/proc/7/stat", "7 )backwards( S 1");
-    put("r/proc/99999999999999999999/stat", "1 (a) S 1 1 1 0 -1 0 0 0 0 0 1 1");
+    tree_put("r/proc/stat", "cpu 1 2 3 4 5 6 7 8\n");
+    tree_put("r/proc/pressure/cpu", "some total=x\n");
+    tree_put("r/proc/5/stat", "");
+    tree_put("r/proc/6/stat", "6 (no end");
+    tree_put("r/proc/7/stat", "7 )backwards( S 1");
+    tree_put("r/proc/99999999999999999999/stat", "1 (a) S 1 1 1 0 -1 0 0 0 0 0 1 1");
     put_process(8, "loop", 9, 1, 1); /* parents in a ring */
     put_process(9, "loop", 8, 1, 1);
     take(&a, 1);
@@ -186,5 +160,5 @@ int main(void) {
         cmocka_unit_test(survives_garbage),
         cmocka_unit_test(reads_this_machine),
     };
-    return cmocka_run_group_tests(tests, enter_folder, leave_folder);
+    return cmocka_run_group_tests(tests, tree_enter, tree_leave);
 }

@@ -2,40 +2,16 @@
 /* Cgroups as hosts, containers and hybrids lay them out. */
 #include "system/facts_read.h"
 
-#include "base/files.h"
-#include "base/mem.h"
-
-#include "unit/unit.h"
+#include "unit/tree.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-static char folder[64];
-
-static int enter_folder(void **state) {
-    (void)state;
-    snprintf(folder, sizeof folder, "/tmp/gpuvet-cgroup.XXXXXX");
-    return mkdtemp(folder) != NULL ? chdir(folder) : -1;
-}
-
-static int leave_folder(void **state) {
-    (void)state;
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    return chdir("/") == 0 ? system(command) : -1;
-}
 
 static void put(const char *path, const char *text) {
-    struct error err = {0};
     char whole[256];
     snprintf(whole, sizeof whole, "r%s", path);
-    char *above = mem_copy_string(whole);
-    *strrchr(above, '/') = '\0';
-    assert_true(folder_make(above, &err));
-    assert_true(file_replace(whole, text, strlen(text), &err));
-    free(above);
+    tree_put(whole, text);
 }
 
 static void begin(const char *groups, const char *mounts) {
@@ -139,5 +115,5 @@ int main(void) {
         cmocka_unit_test(usual_places_without_a_list_of_mounts),
         cmocka_unit_test(survives_garbage),
     };
-    return cmocka_run_group_tests(tests, enter_folder, leave_folder);
+    return cmocka_run_group_tests(tests, tree_enter, tree_leave);
 }

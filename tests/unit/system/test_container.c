@@ -1,30 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* In which container this is: what managers leave for their guests to see, and what they leave in a machine
  * that is none. */
-#include "unit/unit.h"
+#include "unit/tree.h"
 
 #include "base/files.h"
-#include "base/mem.h"
 #include "system/facts_read.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static char folder[64];
-
-static int enter_folder(void **state) {
-    (void)state;
-    snprintf(folder, sizeof folder, "/tmp/gpuvet-container.XXXXXX");
-    return mkdtemp(folder) != NULL && chdir(folder) == 0 ? 0 : -1;
-}
-
-static int leave_folder(void **state) {
-    (void)state;
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    return chdir("/") == 0 ? system(command) : -1;
-}
 
 static void begin(void) {
     assert_int_equal(system("rm -rf root && mkdir -p root/proc/self/ns root/proc/1 root/run/systemd"), 0);
@@ -128,5 +112,5 @@ int main(void) {
         cmocka_unit_test(engines),
         cmocka_unit_test(machines),
     };
-    return cmocka_run_group_tests(tests, enter_folder, leave_folder);
+    return cmocka_run_group_tests(tests, tree_enter, tree_leave);
 }

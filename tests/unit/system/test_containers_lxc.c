@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* LXC's configuration: Proxmox's form and the plain one. */
-#include "unit/unit.h"
+#include "unit/tree.h"
 
-#include "base/files.h"
 #include "base/mem.h"
 #include "system/containers.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 struct made {
     struct container_list list;
@@ -143,17 +141,11 @@ static void allows_what_the_last_rule_says(void **state) {
     containers_free(&made.list);
 }
 
-static void put(const char *path, const char *text) {
-    struct error err = {0};
-    assert_true(folder_make("inc/more", &err));
-    assert_true(file_replace(path, text, strlen(text), &err));
-}
-
 static void follows_includes(void **state) {
     (void)state;
-    put("inc/a.conf", "lxc.cgroup2.devices.allow = c 195:* rwm\nlxc.include = /inc/more\n");
-    put("inc/more/b.conf", "\nlxc.cgroup2.devices.allow = c 509:* rwm\n");
-    put("inc/more/readme", "lxc.cgroup2.devices.allow = c 1:1 rwm\n");
+    tree_put("inc/a.conf", "lxc.cgroup2.devices.allow = c 195:* rwm\nlxc.include = /inc/more\n");
+    tree_put("inc/more/b.conf", "\nlxc.cgroup2.devices.allow = c 509:* rwm\n");
+    tree_put("inc/more/readme", "lxc.cgroup2.devices.allow = c 1:1 rwm\n");
     struct made made;
     const struct container *c = parse(&made, CONTAINER_LXC,
                                       "lxc.include = /inc/a.conf\nlxc.include = /nowhere\n"
@@ -173,18 +165,13 @@ static void ends_with_circles(void **state) {
     for (int i = 0; i < 50; i++)
         text_add(&text, "lxc.include = /inc/b.conf\nlxc.include = /inc/c.conf\n"
                         "lxc.cgroup2.devices.allow = c 195:* rwm\n");
-    put("inc/b.conf", text_string(&text));
-    put("inc/c.conf", text_string(&text));
+    tree_put("inc/b.conf", text_string(&text));
+    tree_put("inc/c.conf", text_string(&text));
     struct made made;
     const struct container *c = parse(&made, CONTAINER_LXC, "lxc.include = /inc/b.conf\n");
     assert_true(c->n_rules > 0 && c->n_rules <= 65 * 50);
     containers_free(&made.list);
     text_free(&text);
-}
-
-static int clean(void **state) {
-    (void)state;
-    return system("rm -rf inc") == 0 ? 0 : -1;
 }
 
 int main(void) {
@@ -193,5 +180,5 @@ int main(void) {
         cmocka_unit_test(ends_at_a_section), cmocka_unit_test(allows_what_the_last_rule_says),
         cmocka_unit_test(follows_includes),  cmocka_unit_test(ends_with_circles),
     };
-    return cmocka_run_group_tests(tests, clean, clean);
+    return cmocka_run_group_tests(tests, tree_enter, tree_leave);
 }

@@ -3,10 +3,7 @@
 #include "system/driver_state.h"
 #include "system/modinfo.h"
 
-#include "base/files.h"
-#include "base/mem.h"
-
-#include "unit/unit.h"
+#include "unit/tree.h"
 
 #include <elf.h>
 #include <stdlib.h>
@@ -117,40 +114,17 @@ static void versions_are_told_from_other_numbers(void **state) {
 
 /* ---- a capture ---- */
 
-static char dir[64];
-
-static void put(const char *path, const char *text) {
-    struct error err = {0};
-    struct text whole = {0};
-    text_addf(&whole, "%s/%s", dir, path);
-    char *folder = mem_copy_string(text_string(&whole));
-    *strrchr(folder, '/') = '\0';
-    assert_true(folder_make(folder, &err));
-    assert_true(file_replace(text_string(&whole), text, strlen(text), &err));
-    free(folder);
-    text_free(&whole);
-}
-
 static int enter(void **state) {
-    (void)state;
-    snprintf(dir, sizeof dir, "/tmp/gpuvet-driver.XXXXXX");
-    if (mkdtemp(dir) == NULL)
+    if (tree_enter(state) != 0)
         return -1;
-    put("manifest.json", "{\"schema\":\"gpuvet.capture/1\"}");
-    put("root/proc/sys/kernel/osrelease", "6.14.11-5-pve\n");
+    tree_put("manifest.json", "{\"schema\":\"gpuvet.capture/1\"}");
+    tree_put("root/proc/sys/kernel/osrelease", "6.14.11-5-pve\n");
     return 0;
-}
-
-static int leave(void **state) {
-    (void)state;
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf '%s'", dir);
-    return system(command);
 }
 
 static void read_state(struct source *source, struct driver_state *out) {
     struct error err = {0};
-    if (!source_capture(dir, source, &err))
+    if (!source_capture(tree_folder, source, &err))
         fail_msg("%s", err.text);
     driver_state_read(source, out);
 }
@@ -159,12 +133,13 @@ static void the_module_that_modprobe_takes(void **state) {
     (void)state;
     struct source source;
     struct driver_state driver;
-    put("files.tsv", "/usr/lib/modules/6.14.11-5-pve/kernel/drivers/video/nvidia.ko\tf\n"
-                     "/usr/lib/modules/6.14.11-5-pve/updates/dkms/nvidia-current.ko.zst\tf\n"
-                     "/usr/lib/modules/6.14.11-5-pve/updates/dkms/nvidia-current-uvm.ko.zst\tf\n"
-                     "/usr/lib/modules/6.8.12-9-pve/updates/dkms/nvidia.ko\tf\n");
-    put("probes.json", "{\"modinfo\":{\"/usr/lib/modules/6.14.11-5-pve/updates/dkms/nvidia-current.ko.zst\":"
-                       "{\"version\":\"580.1.2\",\"signer\":\"\"}}}");
+    tree_put("files.tsv", "/usr/lib/modules/6.14.11-5-pve/kernel/drivers/video/nvidia.ko\tf\n"
+                          "/usr/lib/modules/6.14.11-5-pve/updates/dkms/nvidia-current.ko.zst\tf\n"
+                          "/usr/lib/modules/6.14.11-5-pve/updates/dkms/nvidia-current-uvm.ko.zst\tf\n"
+                          "/usr/lib/modules/6.8.12-9-pve/updates/dkms/nvidia.ko\tf\n");
+    tree_put("probes.json",
+             "{\"modinfo\":{\"/usr/lib/modules/6.14.11-5-pve/updates/dkms/nvidia-current.ko.zst\":"
+             "{\"version\":\"580.1.2\",\"signer\":\"\"}}}");
     read_state(&source, &driver);
     assert_non_null(driver.disk);
     assert_string_equal(driver.disk->path, "/lib/modules/6.14.11-5-pve/updates/dkms/nvidia-current.ko.zst");
@@ -175,7 +150,7 @@ static void the_module_that_modprobe_takes(void **state) {
     assert_null(driver_state_module(&driver, "6.8.12-9-pve", "nvidia-uvm"));
     driver_state_free(&driver);
     source_free(&source);
-    put("root/lib/modules/6.14.11-5-pve/modules.dep", "kernel/drivers/video/nvidia.ko:\n");
+    tree_put("root/lib/modules/6.14.11-5-pve/modules.dep", "kernel/drivers/video/nvidia.ko:\n");
     read_state(&source, &driver);
     assert_string_equal(driver.disk->path, "/lib/modules/6.14.11-5-pve/kernel/drivers/video/nvidia.ko");
     driver_state_free(&driver);
@@ -194,13 +169,14 @@ static void modprobe_lines(void **state) {
     (void)state;
     struct source source;
     struct driver_state driver;
-    put("root/etc/modprobe.d/a.conf",
+    tree_put(
+        "root/etc/modprobe.d/a.conf",
         "# blacklist nvidia\n\n  blacklist\tnouveau\noptions nvidia-uvm  uvm_disable_hmm=1 x=2\nblacklist\nblacklist pcspkr\n");
-    put("root/usr/lib/modprobe.d/a.conf", "blacklist nvidia\n"); /* hidden by the one in /etc */
-    put("root/usr/lib/modprobe.d/b.conf", "install nvidia_drm /bin/false");
-    put("root/etc/modprobe.d/c.txt", "blacklist nvidia\n"); /* not .conf */
-    put("root/proc/cmdline",
-        "ro modprobe.blacklist=pcspkr,nova_core rd.driver.blacklist=nvidia nouveau.modeset=0\n");
+    tree_put("root/usr/lib/modprobe.d/a.conf", "blacklist nvidia\n"); /* hidden by the one in /etc */
+    tree_put("root/usr/lib/modprobe.d/b.conf", "install nvidia_drm /bin/false");
+    tree_put("root/etc/modprobe.d/c.txt", "blacklist nvidia\n"); /* not .conf */
+    tree_put("root/proc/cmdline",
+             "ro modprobe.blacklist=pcspkr,nova_core rd.driver.blacklist=nvidia nouveau.modeset=0\n");
     read_state(&source, &driver);
     assert_null(find_line(&driver, "blacklist", "nvidia"));
     const struct modprobe_line *line = find_line(&driver, "blacklist", "nouveau");
@@ -228,7 +204,7 @@ static void what_is_not_there_is_unknown(void **state) {
     assert_int_equal(driver_state_loaded(&driver, "nvidia"), -1);
     driver_state_free(&driver);
     source_free(&source);
-    put("root/proc/modules", "nvidia_uvm 1 2 - Live 0x0\nnvidia_drm 1 0 - Live 0x0\n");
+    tree_put("root/proc/modules", "nvidia_uvm 1 2 - Live 0x0\nnvidia_drm 1 0 - Live 0x0\n");
     read_state(&source, &driver);
     assert_int_equal(driver_state_loaded(&driver, "nvidia"), 0);
     assert_int_equal(driver_state_loaded(&driver, "nvidia_uvm"), 1);
@@ -242,9 +218,9 @@ int main(void) {
         cmocka_unit_test(damaged_modules_are_survived),
         cmocka_unit_test(releases_compare_as_numbers),
         cmocka_unit_test(versions_are_told_from_other_numbers),
-        cmocka_unit_test_setup_teardown(the_module_that_modprobe_takes, enter, leave),
-        cmocka_unit_test_setup_teardown(modprobe_lines, enter, leave),
-        cmocka_unit_test_setup_teardown(what_is_not_there_is_unknown, enter, leave),
+        cmocka_unit_test_setup_teardown(the_module_that_modprobe_takes, enter, tree_leave),
+        cmocka_unit_test_setup_teardown(modprobe_lines, enter, tree_leave),
+        cmocka_unit_test_setup_teardown(what_is_not_there_is_unknown, enter, tree_leave),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

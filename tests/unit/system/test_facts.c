@@ -2,10 +2,9 @@
 #include "system/facts.h"
 
 #include "base/files.h"
-#include "base/mem.h"
 #include "system/node.h"
 
-#include "unit/unit.h"
+#include "unit/tree.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,39 +16,10 @@
 #define CAPTURES GPUVET_SOURCE_DIR "/tests/fixtures/captures/"
 #define GPU_FOLDER "bad/root/sys/bus/pci/devices/0000:01:00.0/"
 
-static char folder[64];
-
-static int enter_folder(void **state) {
-    (void)state;
-    snprintf(folder, sizeof folder, "/tmp/gpuvet-facts.XXXXXX");
-    return mkdtemp(folder) != NULL ? chdir(folder) : -1;
-}
-
-static int leave_folder(void **state) {
-    (void)state;
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    return chdir("/") == 0 ? system(command) : -1;
-}
-
-/* A file with its folders. */
-static void put(const char *path, const void *data, size_t length) {
-    struct error err = {0};
-    char *above = mem_copy_string(path);
-    *strrchr(above, '/') = '\0';
-    assert_true(folder_make(above, &err));
-    assert_true(file_replace(path, data, length, &err));
-    free(above);
-}
-
-static void put_text(const char *path, const char *text) {
-    put(path, text, strlen(text));
-}
-
 /* The least capture there is, in ./bad. */
 static void begin(void) {
     assert_int_equal(system("rm -rf bad"), 0);
-    put_text("bad/manifest.json", "{\"schema\":\"gpuvet.capture/1\",\"where\":\"host\"}");
+    tree_put("bad/manifest.json", "{\"schema\":\"gpuvet.capture/1\",\"where\":\"host\"}");
     assert_int_equal(mkdir("bad/root", 0755), 0);
 }
 
@@ -190,12 +160,12 @@ static void refuses_what_is_no_capture(void **state) {
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         begin();
-        put_text("bad/manifest.json", rows[i].manifest);
+        tree_put("bad/manifest.json", rows[i].manifest);
         refused(rows[i].why);
     }
     assert_int_equal(system("rm -rf bad"), 0);
     refused("cannot open");
-    put_text("bad/notes.txt", "no file of the format");
+    tree_put("bad/notes.txt", "no file of the format");
     refused("manifest.json");
     assert_int_equal(system("rm -rf bad"), 0);
 }
@@ -217,7 +187,7 @@ static void takes_any_part_of_a_capture(void **state) {
         struct source source;
         struct error err = {0};
         assert_int_equal(system("rm -rf bad"), 0);
-        put_text(rows[i].file, rows[i].text);
+        tree_put(rows[i].file, rows[i].text);
         if (!source_capture("bad", &source, &err))
             fail_msg("%s: %s", rows[i].file, err.text);
         assert_string_equal(source.where, "host");
@@ -250,11 +220,11 @@ static void refuses_odd_trees(void **state) {
     text_free(&path);
     refused("deeper");
     begin();
-    put_text("bad/root/big", "");
+    tree_put("bad/root/big", "");
     assert_int_equal(truncate("bad/root/big", (513L << 20)), 0);
     refused("512 MiB");
     begin();
-    put_text("bad/probes.json", "{\"gpus\":[{]}");
+    tree_put("bad/probes.json", "{\"gpus\":[{]}");
     refused("probes.json");
 }
 
@@ -262,10 +232,10 @@ static void refuses_odd_trees(void **state) {
 static void follows_no_link_out(void **state) {
     (void)state;
     begin();
-    put_text("secret/devices", "777 nvidia-secret\n");
-    put_text("bad/root/proc/version", "Linux");
+    tree_put("secret/devices", "777 nvidia-secret\n");
+    tree_put("bad/root/proc/version", "Linux");
     char absolute[160];
-    snprintf(absolute, sizeof absolute, "%s/secret/devices", folder);
+    snprintf(absolute, sizeof absolute, "%s/secret/devices", tree_folder);
     assert_int_equal(symlink(absolute, "bad/root/proc/devices"), 0);
     js *e = environment("bad");
     assert_null(js_get(e, "chrdev.nvidia-secret"));
@@ -275,7 +245,7 @@ static void follows_no_link_out(void **state) {
     e = environment("bad");
     assert_null(js_get(e, "chrdev.nvidia-secret"));
     js_free(e);
-    put_text("bad/root/secret/devices", "778 nvidia-inside\n"); /* where that link does lead */
+    tree_put("bad/root/secret/devices", "778 nvidia-inside\n"); /* where that link does lead */
     e = environment("bad");
     assert_int_equal(js_get_int(e, "chrdev.nvidia-inside", 0), 778);
     js_free(e);
@@ -284,7 +254,7 @@ static void follows_no_link_out(void **state) {
 static void follows_no_root_out(void **state) {
     (void)state;
     begin();
-    put_text("secret/proc/devices", "777 nvidia-secret\n");
+    tree_put("secret/proc/devices", "777 nvidia-secret\n");
     assert_int_equal(rmdir("bad/root"), 0);
     assert_int_equal(symlink("../secret", "bad/root"), 0);
     refused("root");
@@ -305,14 +275,14 @@ static void survives_bad_config_space(void **state) {
     (void)state;
     unsigned char config[600];
     begin();
-    put_text(GPU_FOLDER "vendor", "0x10de");
-    put_text(GPU_FOLDER "class", "0x030200");
-    put_text(GPU_FOLDER "current_link_speed", "Unknown");
-    put_text(GPU_FOLDER "current_link_width", "255");
+    tree_put(GPU_FOLDER "vendor", "0x10de");
+    tree_put(GPU_FOLDER "class", "0x030200");
+    tree_put(GPU_FOLDER "current_link_speed", "Unknown");
+    tree_put(GPU_FOLDER "current_link_width", "255");
     for (int fill = 0; fill < 2; fill++) {
         memset(config, fill == 0 ? 0xff : 0x41, sizeof config);
         for (size_t length = 0; length <= sizeof config; length += 4) {
-            put(GPU_FOLDER "config", config, length);
+            tree_put_bytes(GPU_FOLDER "config", config, length);
             js *e = environment("bad");
             assert_null(js_get(e, "pci.0000:01:00.0.link_width"));
             assert_null(js_get(js_get(e, "moving"), "pci.0000:01:00.0.link_gen"));
@@ -342,12 +312,12 @@ static void survives_garbage(void **state) {
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         char path[160];
         snprintf(path, sizeof path, "bad/root/%s", files[i]);
-        put(path, garbage + i, sizeof garbage - i);
+        tree_put_bytes(path, garbage + i, sizeof garbage - i);
     }
-    put_text("bad/probes.json",
+    tree_put("bad/probes.json",
              "{\"gpus\":[1,{\"uuid\":5,\"bdf\":\"0123456789012345678901234567890123\"}],\"env\":[],"
              "\"rlimits\":7,\"libs\":{\"libcuda.so.1\":{}}}");
-    put_text("bad/topology.xml", "<topology version=\"2.0\"><object type=\"Machine\"");
+    tree_put("bad/topology.xml", "<topology version=\"2.0\"><object type=\"Machine\"");
     js_free(environment("bad"));
     struct source source;
     struct node node;
@@ -371,5 +341,5 @@ int main(void) {
         cmocka_unit_test(survives_bad_config_space),
         cmocka_unit_test(survives_garbage),
     };
-    return cmocka_run_group_tests(tests, enter_folder, leave_folder);
+    return cmocka_run_group_tests(tests, tree_enter, tree_leave);
 }

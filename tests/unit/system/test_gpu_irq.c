@@ -3,10 +3,9 @@
 #include "system/facts.h"
 
 #include "base/files.h"
-#include "base/mem.h"
 #include "base/text.h"
 
-#include "unit/unit.h"
+#include "unit/tree.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,31 +13,11 @@
 
 #define GPU "sys/bus/pci/devices/0000:01:00.0/"
 
-static char folder[64];
-
-static int enter_folder(void **state) {
-    (void)state;
-    snprintf(folder, sizeof folder, "/tmp/gpuvet-irq.XXXXXX");
-    return mkdtemp(folder) != NULL ? chdir(folder) : -1;
-}
-
-static int leave_folder(void **state) {
-    (void)state;
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    return chdir("/") == 0 ? system(command) : -1;
-}
-
-/* A file in the tree, with its folders. */
+/* A file of the made machine. */
 static void put(const char *path, const char *text) {
-    struct error err = {0};
     struct text full = {0};
     text_addf(&full, "tree/root/%s", path);
-    char *above = mem_copy_string(full.data);
-    *strrchr(above, '/') = '\0';
-    assert_true(folder_make(above, &err));
-    assert_true(file_replace(full.data, text, strlen(text), &err));
-    free(above);
+    tree_put(text_string(&full), text);
     text_free(&full);
 }
 
@@ -103,5 +82,5 @@ int main(void) {
         cmocka_unit_test(the_busiest),
         cmocka_unit_test(without_counts),
     };
-    return cmocka_run_group_tests(tests, enter_folder, leave_folder);
+    return cmocka_run_group_tests(tests, tree_enter, tree_leave);
 }

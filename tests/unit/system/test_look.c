@@ -5,7 +5,7 @@
 #include "base/files.h"
 #include "base/mem.h"
 
-#include "unit/unit.h"
+#include "unit/tree.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -16,12 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static char folder[64];
-
 static int make_tree(void **state) {
-    (void)state;
-    snprintf(folder, sizeof folder, "/tmp/gpuvet-look.XXXXXX");
-    return mkdtemp(folder) != NULL && chdir(folder) == 0 &&
+    return tree_enter(state) == 0 &&
                    system(
                        "mkdir -p root/etc/deep out && echo inside >root/etc/name && echo outside >out/name &&"
                        "ln -s /etc/name root/absolute && ln -s ../../../../etc/name root/etc/climb &&"
@@ -31,13 +27,6 @@ static int make_tree(void **state) {
                        "printf '\\001\\033[31mred\\n' >root/control") == 0
                ? 0
                : -1;
-}
-
-static int remove_tree(void **state) {
-    (void)state;
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    return chdir("/") == 0 ? system(command) : -1;
 }
 
 /* What is read through the walk; NULL: nothing. */
@@ -84,7 +73,7 @@ static void stays_inside(void **state) {
         {"/fifo", NULL},
         {"/etc", NULL},
     };
-    char *dir = path_join(folder, "root");
+    char *dir = path_join(tree_folder, "root");
     struct source source = {.root = dir};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char *by_kernel = look_text(&source, rows[i].path);
@@ -106,7 +95,7 @@ static void stays_inside(void **state) {
 
 static void reads_bounded(void **state) {
     (void)state;
-    char *dir = path_join(folder, "root");
+    char *dir = path_join(tree_folder, "root");
     struct source source = {.root = dir};
     struct text text = {0};
     assert_true(look_bytes(&source, "/long", 5, &text));
@@ -178,10 +167,10 @@ static void is_not_disturbed_by_renames(void **state) {
 static void says_what_needs_root(void **state) {
     (void)state;
     bool root = geteuid() == 0; /* root may read everything: become somebody else for the while */
-    char *dir = path_join(folder, "root");
+    char *dir = path_join(tree_folder, "root");
     struct source source = {.root = dir};
     assert_null(look_fact(&source, "/absent").why);
-    assert_int_equal(chmod(folder, 0755), 0);
+    assert_int_equal(chmod(tree_folder, 0755), 0);
     assert_int_equal(chmod("root/etc/name", 0), 0);
     if (root)
         assert_int_equal(seteuid(65534), 0);
@@ -239,5 +228,5 @@ int main(void) {
         cmocka_unit_test(says_what_needs_root), cmocka_unit_test(counts_what_differs),
         cmocka_unit_test(takes_words_apart),    cmocka_unit_test(is_not_disturbed_by_renames),
     };
-    return cmocka_run_group_tests(tests, make_tree, remove_tree);
+    return cmocka_run_group_tests(tests, make_tree, tree_leave);
 }

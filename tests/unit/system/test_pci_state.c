@@ -3,9 +3,8 @@
 #include "system/pci_state.h"
 
 #include "base/files.h"
-#include "base/mem.h"
 
-#include "unit/unit.h"
+#include "unit/tree.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,32 +14,13 @@
 #define BUS "r/sys/bus/pci/devices"
 #define GPU "0000:02:00.0"
 
-static char folder[64];
 static char root[128];
 
-static int enter_folder(void **state) {
-    (void)state;
-    snprintf(folder, sizeof folder, "/tmp/gpuvet-pci.XXXXXX");
-    if (mkdtemp(folder) == NULL || chdir(folder) != 0)
+static int enter(void **state) {
+    if (tree_enter(state) != 0)
         return -1;
-    snprintf(root, sizeof root, "%s/r", folder);
+    snprintf(root, sizeof root, "%s/r", tree_folder);
     return 0;
-}
-
-static int leave_folder(void **state) {
-    (void)state;
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    return chdir("/") == 0 ? system(command) : -1;
-}
-
-static void put(const char *path, const char *text) {
-    struct error err = {0};
-    char *above = mem_copy_string(path);
-    *strrchr(above, '/') = '\0';
-    assert_true(folder_make(above, &err));
-    assert_true(file_replace(path, text, strlen(text), &err));
-    free(above);
 }
 
 /* A root port, a bridge and a GPU, linked as the kernel does. */
@@ -65,8 +45,8 @@ static struct source source(void) {
 
 static void link_of(const char *speed, const char *width, int want_gen, int want_width) {
     const struct source s = source();
-    put(BUS "/" GPU "/current_link_speed", speed);
-    put(BUS "/" GPU "/current_link_width", width);
+    tree_put(BUS "/" GPU "/current_link_speed", speed);
+    tree_put(BUS "/" GPU "/current_link_width", width);
     struct pci_link link = pci_link_now(&s, GPU);
     assert_int_equal(link.gen, want_gen);
     assert_int_equal(link.width, want_width);
@@ -92,13 +72,13 @@ static void errors(void **state) {
     js *none = pci_errors(&s, GPU);
     assert_int_equal(js_length(none), 0);
     js_free(none);
-    put(BUS "/" GPU "/aer_dev_correctable",
-        "RxErr 0\nBadTLP 4\nBadDLLP 0\nRollover 0\nTimeout 1\nTOTAL_ERR_COR 5\n");
-    put(BUS "/" GPU "/aer_dev_nonfatal", "Undefined 0\nTOTAL_ERR_NONFATAL 0\n");
-    put(BUS "/" GPU "/aer_dev_fatal", "Undefined 0\nTOTAL_ERR_FATAL 2\n");
-    put(BUS "/0000:01:00.0/aer_dev_correctable", "garbage\n");
-    put(BUS "/0000:00:01.1/aer_dev_correctable", "RxErr 7\nTOTAL_ERR_COR 7\n");
-    put(BUS "/0000:00:01.1/aer_dev_fatal", "TOTAL_ERR_FATAL -1\n");
+    tree_put(BUS "/" GPU "/aer_dev_correctable",
+             "RxErr 0\nBadTLP 4\nBadDLLP 0\nRollover 0\nTimeout 1\nTOTAL_ERR_COR 5\n");
+    tree_put(BUS "/" GPU "/aer_dev_nonfatal", "Undefined 0\nTOTAL_ERR_NONFATAL 0\n");
+    tree_put(BUS "/" GPU "/aer_dev_fatal", "Undefined 0\nTOTAL_ERR_FATAL 2\n");
+    tree_put(BUS "/0000:01:00.0/aer_dev_correctable", "garbage\n");
+    tree_put(BUS "/0000:00:01.1/aer_dev_correctable", "RxErr 7\nTOTAL_ERR_COR 7\n");
+    tree_put(BUS "/0000:00:01.1/aer_dev_fatal", "TOTAL_ERR_FATAL -1\n");
     js *found = pci_errors(&s, GPU);
     assert_int_equal(js_length(found), 2);
     assert_int_equal(js_get_int(js_get(found, GPU), "correctable", -1), 5);
@@ -114,8 +94,8 @@ static void errors(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(links, enter_folder, leave_folder),
-        cmocka_unit_test_setup_teardown(errors, enter_folder, leave_folder),
+        cmocka_unit_test_setup_teardown(links, enter, tree_leave),
+        cmocka_unit_test_setup_teardown(errors, enter, tree_leave),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
