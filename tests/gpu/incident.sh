@@ -1,82 +1,137 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # incident.sh GPUVET OUT DEBDIR: the incident, for real, on a GPU machine: an LXC container whose configuration allows the
-# nvidia-uvm major of another kernel. nvidia-smi works in it, cuInit answers 999; doctor names it on both sides, --apply
-# mends the file, the container is started again, the measurement runs in it. Both ways: with a baseline that knows the
-# old number (the line is replaced) and without (the needed line is added, the stale one stays). DEBDIR: the packages
-# that lxc-gpu-rig.sh asks for. Only /var/lib/lxc, /etc/lxc and /tmp of the machine are written.
+# nvidia-uvm major of another kernel. nvidia-smi works in it, cuInit answers 999; doctor names it on both sides, a run
+# skips what needs a GPU there with that reason, --apply mends the file, the container is started again. Both ways: with a
+# baseline that knows the old number (the line is replaced) and without (the needed line is added, the stale one stays).
+# Then every case on host and container, and three times the host against itself through the path of containers.
+# DEBDIR: the packages that lxc-gpu-rig.sh asks for. Only /usr, /var/lib/lxc, /var/lib/gpuvet, /etc/lxc and /tmp of the
+# machine are written. About 230 s with one GPU, 340 s with two. Into OUT: incident.txt, broken, host-lxc and control
+# (.jsonl.gz), details.tar.gz.
 set -u
 gpuvet=$(realpath "$1")
 out=$2
 debs=$(realpath "$3")
-rig=$(dirname "$(realpath "$0")")/lxc-gpu-rig.sh
+here=$(dirname "$(realpath "$0")")
 mkdir -p "$out"
-log=$out/incident.txt
+out=$(realpath "$out")
+work=$(mktemp -d /tmp/incident.XXXXXX)
 export GPUVET_RESULTS=/tmp/gpuvet-incident GPUVET_LOCK=/tmp/gpuvet-incident.lock
 mkdir -p "$GPUVET_RESULTS/runs" "$GPUVET_RESULTS/baselines"
 failures=0
-[ -e /dev/nvidiactl ] || { echo "skip: no NVIDIA driver on this machine"; exit 77; }
-exec > >(tee "$log") 2>&1
+longest=420 # seconds for all of this
+[ -e "${GPUVET_INCIDENT_NODE:-/dev/nvidiactl}" ] || { echo "skip: no NVIDIA driver on this machine"; exit 77; }
+exec > >(tee "$out/incident.txt") 2>&1
 
-step() { printf '\n== %s\n' "$*"; }
-expect() { # expect STATUS COMMAND…
-    local want=$1 got=0
-    shift
-    "$@" || got=$?
-    [ "$got" = "$want" ] || { echo "FAIL: status $got instead of $want: $*"; failures=$((failures + 1)); }
+bad() {
+    echo "FAIL: $*"
+    failures=$((failures + 1))
 }
-must_say() { grep -qE "$2" "$1" || { echo "FAIL: $1 does not say $2"; failures=$((failures + 1)); }; }
+give_up() {
+    bad "$*"
+    finish
+}
+finish() {
+    tar -C "$work" -czf "$out/details.tar.gz" .
+    echo "$SECONDS s in all; failures: $failures"
+    [ "$failures" = 0 ]
+    exit
+}
+step() { printf '\n== %s (%s s so far)\n' "$*" "$SECONDS"; }
+# expect STATUS NAME COMMAND…: its output is shown, and kept as NAME.
+expect() {
+    local want=$1 name=$2 got=0
+    shift 2
+    "$@" >"$work/$name" 2>&1 || got=$?
+    cat "$work/$name"
+    [ "$got" = "$want" ] || bad "status $got instead of $want: $*"
+}
+says() { grep -qE -- "$2" "$work/$1" || bad "$1 does not say: $2"; }
+# shellcheck disable=SC2317 # called by way of expect
 inside() { lxc-attach --clear-env -n "$name" -- "$@"; }
+last_run() { find "$GPUVET_RESULTS/runs" -name '*.jsonl' -printf '%T@ %p\n' | sort -n | tail -1 | cut -d' ' -f2-; }
+keep() { gzip -9c "$(last_run)" >"$out/$1.jsonl.gz"; }
+start() {
+    bash "$here/lxc-gpu-rig.sh" start "$@" || give_up "the container does not start: $(tail -3 "/tmp/lxc-rig/$1.log" 2>/dev/null)"
+    cp "$gpuvet" /tmp/lxc-rig/root/tmp/gpuvet
+}
+check() { python3 "$here/incident_check.py" "$@" || bad "the run is not as it should be: $1"; }
 
-bash "$rig" install "$debs"
+bash "$here/lxc-gpu-rig.sh" install "$debs" || give_up "LXC is not installed from $debs"
 real=$(awk '$2 == "nvidia-uvm" { print $1 }' /proc/devices)
 stale=504
+[ -n "$real" ] || give_up "/proc/devices has no nvidia-uvm"
 for way in unknown known; do
     name=gpu-$way
     step "a container whose configuration allows $stale:*; this kernel has nvidia-uvm at $real"
-    bash "$rig" start "$name" "$stale"
-    cp "$gpuvet" "/tmp/lxc-rig/root/tmp/gpuvet"
+    start "$name" "$stale"
+    line=$(grep -n "devices.allow = c $stale:" "/var/lib/lxc/$name/config" | cut -d: -f1)
     grep -n devices.allow "/var/lib/lxc/$name/config"
     step "nvidia-smi in it"
-    inside nvidia-smi -L
+    expect 0 "$way-nvidia-smi.txt" inside nvidia-smi -L
     step "doctor in it"
-    expect 1 inside /tmp/gpuvet doctor | tee "$out/$way-inside-broken.txt"
-    must_say "$out/$way-inside-broken.txt" "$real"
-    must_say "$out/$way-inside-broken.txt" '999'
+    expect 1 "$way-inside-broken.txt" inside /tmp/gpuvet doctor
+    says "$way-inside-broken.txt" "denies /dev/nvidia-uvm \(c $real:0\)"
+    says "$way-inside-broken.txt" 'cuInit answers 999'
     baseline=()
     if [ "$way" = known ]; then
         step "what the machine was before: a capture in which nvidia-uvm is $stale"
-        "$gpuvet" doctor --capture /tmp/before >/dev/null
-        sed -i "s/^ *$real nvidia-uvm\$/$stale nvidia-uvm/" /tmp/before/root/proc/devices
-        baseline=(--baseline /tmp/before)
+        "$gpuvet" doctor --capture "$work/before" >/dev/null || bad "no capture"
+        sed -i "s/^ *$real nvidia-uvm\$/$stale nvidia-uvm/" "$work/before/root/proc/devices"
+        baseline=(--baseline "$work/before")
     fi
     step "doctor on the host (${baseline[*]:-no baseline})"
-    expect 1 "$gpuvet" doctor "${baseline[@]}" | tee "$out/$way-host.txt"
-    must_say "$out/$way-host.txt" "$name"
-    must_say "$out/$way-host.txt" "c $real:\* rwm"
+    expect 1 "$way-host.txt" "$gpuvet" doctor "${baseline[@]}"
+    says "$way-host.txt" "container $name"
+    says "$way-host.txt" "c $real:\* rwm"
     step "host and container side by side, while it is broken"
-    expect 1 "$gpuvet" run --profile quick --allow-busy --no-baseline --rounds 2 --in host --in "lxc:$name" \
-        --case 'copy.latency@*/call*bytes=4096*' --case 'host.frequency@*cores=one*'
-    step "the mend, shown, then made"
-    expect 1 "$gpuvet" doctor --fix "lxc:$name" "${baseline[@]}" | tee "$out/$way-fix.txt"
-    expect 0 "$gpuvet" doctor --fix "lxc:$name" "${baseline[@]}" --apply
+    expect 1 "$way-broken-run.txt" "$gpuvet" run --profile quick --allow-busy --no-baseline --rounds 2 --label broken \
+        --in host --in "lxc:$name" --case 'copy.latency@*/call*bytes=4096*' --case 'host.frequency@*cores=one*'
+    says "$way-broken-run.txt" "skipped there: host is fine; the device cgroup denies"
+    check broken "$(last_run)" "lxc:$name" "c $real:0" "/var/lib/lxc/$name/config line $line says" "$stale"
+    keep broken
+    step "the mend, shown"
+    expect 1 "$way-fix.txt" "$gpuvet" doctor --fix "lxc:$name" "${baseline[@]}"
+    step "the mend, made"
+    expect 0 "$way-apply.txt" "$gpuvet" doctor --fix "lxc:$name" "${baseline[@]}" --apply
+    says "$way-apply.txt" "is changed; the old one is /var/lib/gpuvet/backup/"
     grep -n devices.allow "/var/lib/lxc/$name/config"
     step "started again"
-    bash "$rig" stop "$name"
-    bash "$rig" start "$name"
-    cp "$gpuvet" "/tmp/lxc-rig/root/tmp/gpuvet"
-    expect 0 inside /tmp/gpuvet doctor | tee "$out/$way-inside-mended.txt"
-    expect 0 "$gpuvet" doctor | tee "$out/$way-host-mended.txt"
-    if [ "$way" = known ]; then
-        step "host and container side by side"
-        expect 0 "$gpuvet" run --profile quick --allow-busy --no-baseline --label host-lxc --in host --in "lxc:$name" \
-            | tee "$out/host-lxc.txt"
-        gzip -9c "$(find "$GPUVET_RESULTS/runs" -name '*.jsonl' -printf '%T@ %p\n' | sort -n | tail -1 | cut -d' ' -f2-)" >"$out/host-lxc.jsonl.gz"
-    fi
-    bash "$rig" stop "$name"
+    bash "$here/lxc-gpu-rig.sh" stop "$name"
+    start "$name"
+    expect 0 "$way-inside-mended.txt" inside /tmp/gpuvet doctor
+    expect 0 "$way-host-mended.txt" "$gpuvet" doctor
+    [ "$way" = known ] || bash "$here/lxc-gpu-rig.sh" stop "$name"
 done
+
+step "every case on host and container"
+status=0
+timeout -s INT 170 "$gpuvet" run --profile standard --rounds 5 --allow-busy --no-baseline --label host-lxc --in host \
+    --in "lxc:$name" >"$work/host-lxc.txt" 2>&1 || status=$?
+cat "$work/host-lxc.txt"
+# 1: an item was lost; which, and whether that matters, is for the check to say.
+[ "$status" = 0 ] || [ "$status" = 1 ] || bad "status $status of the run on host and container"
+keep host-lxc
+check cases "$(last_run)" "lxc:$name" "$here/../../bench"
+bash "$here/lxc-gpu-rig.sh" stop "$name"
+
+# As the container has it: an environment of its own, the same libraries.
+printf '%s\n' env -i "PATH=$PATH" "HOME=$HOME" ${LD_LIBRARY_PATH:+"LD_LIBRARY_PATH=$LD_LIBRARY_PATH"} >/tmp/self.argv
+for i in 1 2 3; do
+    step "control $i of 3: the host against itself, every quick case"
+    [ $((SECONDS + 85)) -lt $longest ] || { bad "no time is left for it"; break; }
+    status=0
+    timeout -s INT 100 "$gpuvet" run --profile quick --allow-busy --no-baseline --no-own-placement --seed "$i" --label control \
+        --json --in host --in command:/tmp/self.argv >"$work/control-$i.json" 2>"$work/control-$i.err" || status=$?
+    [ "$status" = 0 ] || [ "$status" = 1 ] || { cat "$work/control-$i.err"; bad "status $status of control $i"; }
+    check control "$work/control-$i.json"
+    keep control
+done
+
 step "what is left"
-pgrep -a gpuvet && failures=$((failures + 1))
+pgrep -a gpuvet && bad "processes"
+left=$(find /tmp /dev/shm /var/tmp /run /tmp/lxc-rig/root/tmp /tmp/lxc-rig/root/run /sys/fs/cgroup -maxdepth 1 \
+    \( -name '.gpuvet-*' -o -name 'gpuvet-[0-9]*' \) 2>/dev/null)
+[ -z "$left" ] || bad "left behind: $left"
 nvidia-smi --query-gpu=index,utilization.gpu,memory.used --format=csv
-echo "failures: $failures"
-[ "$failures" = 0 ]
+finish
