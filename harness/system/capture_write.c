@@ -195,6 +195,8 @@ static js *probes_of(const struct capture *c) {
         js_set_int(out, "pm_qos_cpu_latency_us", pm_qos->value);
     else if (pm_qos->why != NULL)
         js_set_string(out, "pm_qos_cpu_latency_us", pm_qos->why);
+    const struct fact *holders = &c->facts->idle.pm_qos_holders;
+    set_known(out, "pm_qos_holders", holders->value != NULL ? holders->value : holders->why);
     return out;
 }
 

@@ -53,6 +53,7 @@ static void project_cpu(const struct facts *f, js *stable, js *moving) {
         put(stable, key, &s->disabled);
     }
     put_number(stable, "pm_qos.cpu_latency_us", &f->idle.pm_qos_latency_us);
+    put(moving, "pm_qos.holders", &f->idle.pm_qos_holders); /* PIDs are others after each start */
 }
 
 static void project_kernel(const struct facts *f, js *stable, js *moving) {

@@ -91,6 +91,7 @@ static void free_cpu(struct cpu_facts *cpu) {
 static void free_idle(struct idle_facts *idle) {
     free(idle->driver.value);
     free(idle->governor.value);
+    free(idle->pm_qos_holders.value);
     for (size_t i = 0; i < idle->n_states; i++) {
         free(idle->states[i].name);
         free(idle->states[i].disabled.value);

@@ -60,6 +60,7 @@ struct idle_facts {
     struct idle_state *states;
     size_t n_states;
     struct fact_number pm_qos_latency_us; /* the effective bound; 2000000000: none */
+    struct fact pm_qos_holders;           /* "4711 tuned": who keeps one (qos_holders.h); moves */
 };
 
 struct kernel_facts {

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "system/facts_read.h"
 #include "system/look.h"
+#include "system/qos_holders.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -147,25 +148,61 @@ void read_cpu(const struct source *source, struct cpu_facts *out) {
 
 /* ---- idle ---- */
 
-/* Reading the effective bound disturbs nothing; only writing to the device does. */
-static void read_pm_qos(const struct source *source, struct idle_facts *out) {
-    const js *probed = js_get(source->probes, "pm_qos_cpu_latency_us");
-    if (js_is_number(probed))
-        out->pm_qos_latency_us = (struct fact_number){.known = true, .value = js_int(probed, 0)};
-    else if (strcmp(js_string(probed, ""), FACT_NEEDS_ROOT) == 0)
+static const int64_t no_bound_us = 2000000000; /* the kernel's own default */
+
+static void read_recorded_pm_qos(const struct source *source, struct idle_facts *out) {
+    const js *bound = js_get(source->probes, "pm_qos_cpu_latency_us");
+    const char *holders = js_get_string(source->probes, "pm_qos_holders", NULL);
+    if (js_is_number(bound))
+        out->pm_qos_latency_us = (struct fact_number){.known = true, .value = js_int(bound, 0)};
+    else if (strcmp(js_string(bound, ""), FACT_NEEDS_ROOT) == 0)
         out->pm_qos_latency_us.why = FACT_NEEDS_ROOT;
-    if (!source->live)
-        return;
+    if (holders != NULL && strcmp(holders, FACT_NEEDS_ROOT) == 0)
+        out->pm_qos_holders.why = FACT_NEEDS_ROOT;
+    else
+        out->pm_qos_holders = fact_text(holders);
+}
+
+/* Reading the effective bound disturbs nothing; only writing to the device does. */
+static void read_bound(struct fact_number *out) {
     int fd = open("/dev/cpu_dma_latency", O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     struct stat st;
     int32_t value = 0;
     if (fd < 0 && (errno == EACCES || errno == EPERM))
-        out->pm_qos_latency_us.why = FACT_NEEDS_ROOT;
+        out->why = FACT_NEEDS_ROOT;
     if (fd < 0)
         return;
     if (fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) && read(fd, &value, sizeof value) == sizeof value)
-        out->pm_qos_latency_us = (struct fact_number){.known = true, .value = value};
+        *out = (struct fact_number){.known = true, .value = value};
     close(fd);
+}
+
+/* Where no bound is in force nobody holds one that counts, and all the descriptors need no look. */
+static void read_holders(struct idle_facts *out) {
+    if (!out->pm_qos_latency_us.known) {
+        out->pm_qos_holders.why = out->pm_qos_latency_us.why;
+        return;
+    }
+    if (out->pm_qos_latency_us.value >= no_bound_us) {
+        out->pm_qos_holders = fact_text("none");
+        return;
+    }
+    struct qos_holders found;
+    qos_holders_find("", &found);
+    char *text = qos_holders_text(&found);
+    out->pm_qos_holders = fact_text(text);
+    if (text == NULL)
+        out->pm_qos_holders.why = FACT_NEEDS_ROOT;
+    free(text);
+}
+
+static void read_pm_qos(const struct source *source, struct idle_facts *out) {
+    if (!source->live) {
+        read_recorded_pm_qos(source, out);
+        return;
+    }
+    read_bound(&out->pm_qos_latency_us);
+    read_holders(out);
 }
 
 static void read_states(const struct source *source, const char *cpu, struct idle_facts *out) {
