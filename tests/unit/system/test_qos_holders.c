@@ -2,32 +2,11 @@
 /* Who holds a PM-QoS bound, in a made /proc: real descriptors' links show it by target and mode. */
 #include "system/qos_holders.h"
 
-#include "base/files.h"
-#include "base/mem.h"
+#include "unit/tree.h"
 
-#include "unit/unit.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #define DEVICE "/dev/cpu_dma_latency"
-static char folder[64];
-
-static int enter_folder(void **state) {
-    (void)state;
-    snprintf(folder, sizeof folder, "/tmp/gpuvet-holders.XXXXXX");
-    return mkdtemp(folder) != NULL && chmod(folder, 0755) == 0 ? chdir(folder) : -1;
-}
-
-static int leave_folder(void **state) {
-    (void)state;
-    char command[192];
-    snprintf(command, sizeof command, "chmod -R u+rwX '%s'; rm -rf '%s'", folder, folder);
-    return chdir("/") == 0 ? system(command) : -1;
-}
 
 static void put_process(int pid, const char *name, const char *const *targets, size_t n) {
     struct error err = {0};
@@ -40,7 +19,7 @@ static void put_process(int pid, const char *name, const char *const *targets, s
     }
     snprintf(path, sizeof path, "r/proc/%d/comm", pid);
     if (name != NULL)
-        assert_true(file_replace(path, name, strlen(name), &err));
+        tree_put(path, name);
 }
 
 static void expect_text(const char *want) {
@@ -76,7 +55,7 @@ static void hostile_processes(void **state) {
     put_process(2, NULL, held, 1);
     put_process(3, "", held, 1);
     assert_true(folder_make("r/proc/4", &err)); /* no descriptors at all */
-    assert_true(file_replace("r/proc/5", "no folder", 9, &err));
+    tree_put("r/proc/5", "no folder");
     char *long_name = mem_zeroed(1 << 20, 1);
     memset(long_name, 'n', (1 << 20) - 1);
     put_process(6, long_name, held, 1);
@@ -121,7 +100,7 @@ static void others_need_root(void **state) {
     (void)state;
     static const char *const held[] = {DEVICE};
     put_process(8, "locked\n", held, 1);
-    assert_int_equal(chmod("r/proc/8/fd", 0), 0);
+    assert_int_equal(chmod("r/proc/8/fd", 0) | chmod(".", 0755), 0);
     bool root = geteuid() == 0;
     if (root)
         assert_int_equal(seteuid(65534), 0);
@@ -134,6 +113,7 @@ static void others_need_root(void **state) {
     expect_text("9 ours; to see all needs root");
     if (root)
         assert_int_equal(seteuid(0), 0);
+    assert_int_equal(chmod("r/proc/8/fd", 0700), 0);
 }
 
 static void without_proc(void **state) {
@@ -143,11 +123,11 @@ static void without_proc(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(holders_are_named, enter_folder, leave_folder),
-        cmocka_unit_test_setup_teardown(hostile_processes, enter_folder, leave_folder),
-        cmocka_unit_test_setup_teardown(bounded, enter_folder, leave_folder),
-        cmocka_unit_test_setup_teardown(others_need_root, enter_folder, leave_folder),
-        cmocka_unit_test_setup_teardown(without_proc, enter_folder, leave_folder),
+        cmocka_unit_test_setup_teardown(holders_are_named, tree_enter, tree_leave),
+        cmocka_unit_test_setup_teardown(hostile_processes, tree_enter, tree_leave),
+        cmocka_unit_test_setup_teardown(bounded, tree_enter, tree_leave),
+        cmocka_unit_test_setup_teardown(others_need_root, tree_enter, tree_leave),
+        cmocka_unit_test_setup_teardown(without_proc, tree_enter, tree_leave),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
