@@ -54,8 +54,8 @@ static void add(const struct p2p_party *party, const struct nccl_group *group, s
     instance->samples = STEPS;
     instance->seconds =
         (STEPS + WARM_STEPS + 2) * step_seconds(party, &shape) + 0.03 + shape.weight_bytes / 1e12;
-    if (group->n > 1)
-        instance->seconds += nccl_join_estimate(group->n) / 14;
+    if (group->n > 1 && level == LEVEL_PRIMARY)
+        instance->seconds += nccl_join_share(group);
     double mib = shape.weight_bytes / 1048576 + 2048;
     for (int i = 0; i < group->n && instance->skip == NULL; i++)
         if (party->gpus[group->gpus[i]]->memory_mib > 0 &&

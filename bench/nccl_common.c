@@ -15,8 +15,11 @@
 
 /* As nccl-tests: 5 to warm up, and each operation on another part of the buffers, so that none finds its data
  * in a cache that a real program would not have filled. */
-enum { WARM_UP = 5, WINDOWS = 20, ALIGNMENT = 256, MIN_BYTES = 16384 + 256 };
+enum { WARM_UP = 5, LARGE_WARM_UP = 2, WINDOWS = 20, ALIGNMENT = 256, MIN_BYTES = 16384 + 256 };
 static const size_t most_room = (size_t)512 << 20;
+/* From this size on a figure is only as good as the interval of its median is narrow. */
+enum { LEAST_SAMPLES = 6, SPREAD_FROM = 2 << 20 };
+static const double spread_most = 0.005;
 
 struct state {
     struct nccl_set *set;
@@ -26,8 +29,10 @@ struct state {
     int windows;
     int touched; /* windows that the timed operations used, from the first on */
     uint32_t seed;
+    bool gather; /* threads start as nccl-tests' do */
     int samples, loop;
-    double *seconds; /* one row of `samples` a rank: of one operation */
+    _Atomic int taken; /* samples, `samples` at most */
+    double *seconds;   /* one row of `samples` a rank: of one operation */
     struct gpu_clock_probe *probe;
 };
 
@@ -38,6 +43,16 @@ static enum nccl_metric metric_of(const struct case_context *context) {
         if (strcmp(context->metric, nccl_metrics[m].name) == 0)
             return (enum nccl_metric)m;
     return NCCL_TIME;
+}
+
+/* Where not all fit, as many as every sample goes through alike. */
+static int windows_for(const struct state *s) {
+    int windows = s->stride * WINDOWS <= most_room ? WINDOWS : (int)(most_room / s->stride);
+    if (windows == WINDOWS || s->loop == 1)
+        return windows < 1 ? 1 : windows;
+    while (windows > 1 && s->loop % windows != 0)
+        windows--;
+    return windows < 1 ? 1 : windows;
 }
 
 static bool plan(struct case_context *context, enum nccl_op op, struct state *s, struct error *err) {
@@ -53,12 +68,12 @@ static bool plan(struct case_context *context, enum nccl_op op, struct state *s,
         return FAIL(err, ERROR_DATA, "the root is none of the ranks");
     s->metric = metric_of(context);
     s->stride = (s->shape.bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    s->windows = s->stride * WINDOWS <= most_room ? WINDOWS : (int)(most_room / s->stride);
-    s->windows = s->windows < 1 ? 1 : s->windows;
     s->seed = pattern_seed(context->seed, 0);
     s->samples = context->wanted_samples;
     s->loop = s->metric == NCCL_CALL ? 1 : context->operations;
     s->loop = s->loop < 1 ? 1 : s->loop;
+    s->windows = windows_for(s);
+    s->gather = strcmp(js_get_string(context->attributes, "start", ""), "signal") == 0;
     return true;
 }
 
@@ -70,7 +85,6 @@ bool nccl_prepare(struct case_context *context, enum nccl_op op, struct error *e
         return RELAY(err);
     size_t room = s->stride * (size_t)s->windows;
     s->seconds = mem_zeroed((size_t)s->samples * (size_t)s->set->n, sizeof *s->seconds);
-    s->touched = s->windows < s->loop * s->samples ? s->windows : s->loop * s->samples;
     js_set_int(context->extra, "windows", s->windows);
     return (nccl_set_room(context, s->set, room < MIN_BYTES ? MIN_BYTES : room, err) &&
             gpu_clock_probe_make(&s->probe, err)) ||
@@ -127,7 +141,8 @@ static bool warm_up(const struct state *s, struct nccl_rank *rank, struct error 
     if (!fill(s, rank, s->windows, err) || !issue_many(s, rank, 1, &window, err) || !nccl_wait(rank, err))
         return RELAY(err);
     nccl_settle(rank);
-    return (issue_many(s, rank, WARM_UP - 1, &window, err) && nccl_wait(rank, err)) || RELAY(err);
+    int more = (s->windows < WARM_UP ? LARGE_WARM_UP : WARM_UP) - 1;
+    return (issue_many(s, rank, more, &window, err) && nccl_wait(rank, err)) || RELAY(err);
 }
 
 /* Every bit of what will arrive is turned on: not a number, and no value of ours. */
@@ -139,7 +154,7 @@ static bool poison(const struct state *s, struct nccl_rank *rank, struct error *
 
 static bool time_loop(const struct state *s, struct nccl_rank *rank, int *window, double *seconds,
                       struct error *err) {
-    if (!nccl_barrier(rank, err))
+    if (!(s->gather ? nccl_gather(rank, err) : nccl_barrier(rank, err)))
         return RELAY(err);
     int64_t start = clock_raw();
     if (!issue_many(s, rank, s->loop, window, err) || !nccl_wait(rank, err))
@@ -180,25 +195,6 @@ static bool once_more(const struct state *s, struct nccl_rank *rank, struct erro
            RELAY(err);
 }
 
-static bool measure(struct nccl_rank *rank, void *arg, struct error *err) {
-    const struct state *s = arg;
-    double *seconds = s->seconds + (size_t)rank->rank * (size_t)s->samples;
-    int window = 0;
-    rank->stage = NCCL_PREPARING;
-    if (!warm_up(s, rank, err) || !nccl_barrier(rank, err) || !poison(s, rank, err) ||
-        !probe_clock(s, rank, 0, err))
-        return RELAY(err);
-    for (int i = 0; i < s->samples; i++) {
-        bool call = s->metric == NCCL_CALL;
-        if (!(call ? time_call(s, rank, &window, &seconds[i], err)
-                   : time_loop(s, rank, &window, &seconds[i], err)))
-            return RELAY(err);
-    }
-    return (probe_clock(s, rank, 1, err) && once_more(s, rank, err)) || RELAY(err);
-}
-
-/* ---- results ---- */
-
 /* Over the ranks: nccl-tests' mean for what runs in a row; the slowest for one call, which everybody waits
  * for. */
 static double over_ranks(const struct state *s, int sample) {
@@ -211,12 +207,71 @@ static double over_ranks(const struct state *s, int sample) {
     return s->metric == NCCL_CALL ? most : sum / s->set->n;
 }
 
+/* Of the first `taken` samples: how wide the 95 % interval of their median is, as a share of it. NAN: too
+ * few. */
+static double width_of(const struct state *s, int taken) {
+    double *seconds = mem_zeroed((size_t)taken, sizeof *seconds);
+    double low = NAN, high = NAN;
+    for (int i = 0; i < taken; i++)
+        seconds[i] = over_ranks(s, i);
+    stats_median_interval(seconds, (size_t)taken, &low, &high);
+    double width = (high - low) / stats_median(seconds, (size_t)taken);
+    free(seconds);
+    return width;
+}
+
+static bool is_spread_judged(const struct state *s) {
+    return s->metric != NCCL_CALL && s->shape.bytes >= SPREAD_FROM;
+}
+
+/* Samples are taken until the interval is narrow, within what was asked for. All ranks have the same samples
+ * before them once all have come, so that all decide alike. */
+static bool is_enough(const struct state *s, struct nccl_rank *rank, int taken, bool *enough,
+                      struct error *err) {
+    *enough = taken >= s->samples;
+    if (*enough || taken < LEAST_SAMPLES || !is_spread_judged(s))
+        return true;
+    if (!nccl_barrier(rank, err))
+        return RELAY(err);
+    *enough = width_of(s, taken) <= spread_most;
+    return true;
+}
+
+static bool measure(struct nccl_rank *rank, void *arg, struct error *err) {
+    struct state *s = arg;
+    double *seconds = s->seconds + (size_t)rank->rank * (size_t)s->samples;
+    bool call = s->metric == NCCL_CALL, enough = s->samples < 1;
+    int window = 0, taken = 0;
+    rank->stage = NCCL_PREPARING;
+    if (!warm_up(s, rank, err) || !nccl_barrier(rank, err) || !poison(s, rank, err) ||
+        !probe_clock(s, rank, 0, err))
+        return RELAY(err);
+    while (!enough) {
+        if (!(call ? time_call(s, rank, &window, &seconds[taken], err)
+                   : time_loop(s, rank, &window, &seconds[taken], err)) ||
+            !is_enough(s, rank, ++taken, &enough, err))
+            return RELAY(err);
+    }
+    s->taken = taken; /* the same number by each */
+    return (probe_clock(s, rank, 1, err) && once_more(s, rank, err)) || RELAY(err);
+}
+
+/* ---- results ---- */
+
 static void tell_rates(struct case_context *context, const struct state *s, const double *seconds) {
-    double middle = stats_median(seconds, (size_t)s->samples);
+    double middle = stats_median(seconds, (size_t)s->taken);
     double algbw = nccl_algbw(&s->shape, middle);
     js_set_number(context->extra, "time_us", middle * 1e6);
     js_set_number(context->extra, "algbw", algbw);
     js_set_number(context->extra, "busbw", algbw * nccl_busbw_factor(s->shape.op, s->shape.ranks));
+}
+
+static void tell_spread(struct case_context *context, const struct state *s) {
+    double width = is_spread_judged(s) ? width_of(s, s->taken) : NAN;
+    if (isfinite(width))
+        js_set_number(context->extra, "median_interval", width);
+    if (is_spread_judged(s) && !(width <= spread_most))
+        js_append_string(context->flags, "spread");
 }
 
 bool nccl_sample(struct case_context *context, struct samples *out, struct error *err) {
@@ -226,9 +281,11 @@ bool nccl_sample(struct case_context *context, struct samples *out, struct error
         s->set = NULL;
         return RELAY(err);
     }
-    double *seconds = mem_zeroed((size_t)s->samples, sizeof *seconds);
+    int taken = s->taken;
+    double *seconds = mem_zeroed((size_t)taken, sizeof *seconds);
     double factor = nccl_busbw_factor(s->shape.op, s->shape.ranks);
-    for (int i = 0; i < s->samples; i++) {
+    s->touched = s->windows < s->loop * taken ? s->windows : s->loop * taken;
+    for (int i = 0; i < taken; i++) {
         seconds[i] = over_ranks(s, i);
         double algbw = nccl_algbw(&s->shape, seconds[i]);
         samples_add(out, s->metric == NCCL_ALGBW   ? algbw
@@ -237,6 +294,7 @@ bool nccl_sample(struct case_context *context, struct samples *out, struct error
     }
     js_append_number(context->sm_mhz, gpu_clock_probe_mhz(s->probe));
     tell_rates(context, s, seconds);
+    tell_spread(context, s);
     free(seconds);
     return true;
 }

@@ -31,8 +31,11 @@ int nccl_groups(const struct p2p_party *party, struct nccl_group *out);
  * its own core. */
 struct instance *nccl_instance(const struct p2p_party *party, const struct nccl_group *group,
                                const struct metric *metric, enum level level, struct instance_list *out);
-/* Seconds that making the group's communicator takes, once a child. */
+/* Seconds that making a communicator takes, and loading the library, each once a child. */
 double nccl_join_estimate(int ranks);
+double nccl_load_estimate(void);
+/* What of both falls to each of the group's judged items. */
+double nccl_join_share(const struct nccl_group *group);
 /* GB/s that one GPU can send to the others, the best of its links; NAN: not known. */
 double nccl_link_raw(const struct p2p_party *party, const struct nccl_group *group);
 

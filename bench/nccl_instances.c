@@ -9,10 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CALLS = 300, LOOP = 20, MIN_LOOP = 4, SAMPLES = 5, FEW_SAMPLES = 3, JUDGED = 6 };
+enum { CALLS = 300, LOOP = 20, MIN_LOOP = 2, SAMPLES = 15, LEAST_SAMPLES = 6, MOST_SAMPLES = 40 };
+/* Samples of sizes from here on stop where the interval of their median is narrow (bench/nccl_common.c). */
+enum { UNTIL_NARROW = 2 << 20 };
 static const size_t small[] = {32 << 10, 256 << 10}, large[] = {1 << 20, 64 << 20};
-static const double sample_seconds = 0.01;  /* as long as a sample of 20 operations may get */
-static const double set_up_seconds = 0.008; /* threads, filling, checking */
+static const double sample_seconds = 0.008; /* as long as a sample of 20 operations may get */
+static const double item_seconds = 0.06; /* as long as all samples may take that wait for a narrow interval */
+static const double set_up_seconds = 0.017; /* the item's own start and end, threads, filling, checking */
 static const double assumed_gbps = 20;      /* busbw, where no limit is known */
 static const double usual_share = 0.65;     /* of the links' rate that a collective reaches */
 
@@ -40,7 +43,6 @@ struct maker {
     const struct nccl_group *group;
     enum nccl_op op;
     double link_raw;
-    int judged; /* items that share the cost of making the communicator */
     struct instance_list *out;
 };
 
@@ -52,20 +54,30 @@ static double operation_seconds(const struct maker *m, size_t bytes) {
     return 10e-6 + 2e-6 * n + (double)bytes * nccl_busbw_factor(m->op, m->group->n) / (link * 1e9);
 }
 
+static int loop_of(double each) {
+    int loop = (int)fmin(LOOP, fmax(MIN_LOOP, sample_seconds / each));
+    return loop < LOOP && loop > 4 ? loop / 4 * 4 : loop; /* so that all windows can be in it alike */
+}
+
 static void set_cost(const struct maker *m, struct instance *instance, size_t bytes) {
     double each = operation_seconds(m, bytes);
     if (instance->metric == &nccl_metrics[NCCL_CALL]) {
         instance->samples = CALLS;
         instance->seconds = CALLS * (each + 4e-6);
     } else {
-        bool long_one = LOOP * each > sample_seconds;
-        instance->operations = long_one ? (int)fmax(MIN_LOOP, sample_seconds / each) : LOOP;
-        instance->samples = long_one ? FEW_SAMPLES : SAMPLES;
-        instance->seconds = instance->samples * instance->operations * each + 6 * each;
+        instance->operations = loop_of(each);
+        double sample = instance->operations * each, samples = SAMPLES;
+        instance->samples = SAMPLES;
+        if (bytes >= UNTIL_NARROW) {
+            instance->samples = (int)fmin(MOST_SAMPLES, fmax(LEAST_SAMPLES, item_seconds / sample));
+            samples = (LEAST_SAMPLES + instance->samples) / 2.0; /* some need all, some the fewest */
+        }
+        instance->seconds = samples * sample + 4 * each;
     }
     /* Filling and checking, at a cautious rate; up to 20 windows and 512 MiB. */
     instance->seconds += set_up_seconds + (double)(bytes * 20 < 512U << 20 ? bytes * 20 : 512U << 20) / 5e11;
-    instance->seconds += nccl_join_estimate(m->group->n) / m->judged;
+    if (instance->level == LEVEL_PRIMARY)
+        instance->seconds += nccl_join_share(m->group);
 }
 
 /* ---- one ---- */
@@ -91,6 +103,8 @@ static struct instance *add(const struct maker *m, enum nccl_metric metric, size
     js_set_string(instance->params, "place", in_place ? "in" : "out");
     if (m->op == NCCL_BROADCAST || m->op == NCCL_REDUCE)
         js_set_int(instance->params, "root", 0);
+    if (metric == NCCL_BUSBW && shape.bytes < large[0])
+        js_set_string(instance->attributes, "start", "signal"); /* where it shows */
     if (metric == NCCL_CALL) {
         launch_set_wait(m->party.node, instance, GPU_WAIT_SPIN);
         launch_set_after(instance, 0);
@@ -106,13 +120,12 @@ static void add_judged(const struct maker *m) {
     if (m->op == NCCL_ALL_REDUCE) {
         for (int i = 0; i < 2; i++) {
             add(m, NCCL_CALL, small[i], NCCL_FLOAT, false, LEVEL_PRIMARY);
-            /* What small ones take has little to do with their type. */
-            add(m, NCCL_CALL, small[i], NCCL_BF16, false, LEVEL_THOROUGH);
+            add(m, NCCL_CALL, small[i], NCCL_BF16, false, LEVEL_PRIMARY);
             add(m, NCCL_TIME, large[i], NCCL_FLOAT, false, LEVEL_PRIMARY);
             add(m, NCCL_TIME, large[i], NCCL_BF16, false, LEVEL_PRIMARY);
         }
     } else if (m->group->largest) {
-        add(m, NCCL_CALL, small[1], NCCL_FLOAT, false, LEVEL_DESCRIPTIVE);
+        add(m, NCCL_CALL, small[1], NCCL_FLOAT, false, LEVEL_PRIMARY);
         add(m, NCCL_TIME, large[1], NCCL_FLOAT, false, LEVEL_PRIMARY);
     }
 }
@@ -134,13 +147,27 @@ static bool is_judged(const struct maker *m, enum nccl_metric metric, size_t byt
            (bytes == sizes[1] || (all_reduce && bytes == sizes[0]));
 }
 
+/* busbw at all sizes, as nccl-tests prints it, and the time of one operation at every sixteenth of the small
+ * ones. */
 static void add_sweep(const struct maker *m) {
-    for (size_t bytes = 8; bytes <= (size_t)4 << 30; bytes *= 2) {
-        enum nccl_metric metric = bytes < large[0] ? NCCL_CALL : NCCL_BUSBW;
-        bool there = metric == NCCL_CALL ? is_judged(m, metric, bytes, NCCL_FLOAT) : bytes == large[1];
-        if (!there && fits_memory(m, bytes))
-            add(m, metric, bytes, NCCL_FLOAT, false, LEVEL_THOROUGH);
+    for (size_t bytes = 8, step = 0; bytes <= (size_t)4 << 30; bytes *= 2, step++) {
+        if (bytes != large[1] && fits_memory(m, bytes))
+            add(m, NCCL_BUSBW, bytes, NCCL_FLOAT, false, LEVEL_THOROUGH);
+        if (bytes < large[0] && step % 4 == 1 && !is_judged(m, NCCL_CALL, bytes, NCCL_FLOAT))
+            add(m, NCCL_CALL, bytes, NCCL_FLOAT, false, LEVEL_THOROUGH);
     }
+}
+
+/* Types beside float by a small size; where the sum is what costs, by a large one too. */
+static void add_types(const struct maker *m) {
+    for (int type = NCCL_INT32; type <= NCCL_BF16; type++)
+        for (int i = 0; i < 2; i++) {
+            if (i == 1 && type != NCCL_FLOAT && m->op != NCCL_ALL_REDUCE)
+                continue;
+            if (!is_judged(m, NCCL_TIME, large[i], (enum nccl_type)type))
+                add(m, NCCL_TIME, large[i], (enum nccl_type)type, false, LEVEL_THOROUGH);
+            add(m, NCCL_TIME, large[i], (enum nccl_type)type, true, LEVEL_THOROUGH);
+        }
 }
 
 static void add_shown(const struct maker *m) {
@@ -148,12 +175,7 @@ static void add_shown(const struct maker *m) {
     add(m, NCCL_BUSBW, large[1], NCCL_FLOAT, false, most);
     add(m, NCCL_ALGBW, large[1], NCCL_FLOAT, false, LEVEL_THOROUGH);
     add_sweep(m);
-    for (int type = NCCL_INT32; type <= NCCL_BF16; type++)
-        for (int i = 0; i < 2; i++) {
-            if (!is_judged(m, NCCL_TIME, large[i], (enum nccl_type)type))
-                add(m, NCCL_TIME, large[i], (enum nccl_type)type, false, LEVEL_THOROUGH);
-            add(m, NCCL_TIME, large[i], (enum nccl_type)type, true, LEVEL_THOROUGH);
-        }
+    add_types(m);
 }
 
 /* One pair of each kind of path, but the first two GPUs, which are a group: what a path costs shows best in
@@ -166,7 +188,6 @@ static void add_pairs(struct maker *m) {
         if (!paths[i].stands_for_others || (paths[i].from == 0 && paths[i].to == 1))
             continue;
         m->group = &pair;
-        m->judged = 2;
         m->link_raw = nccl_link_raw(&m->party, m->group);
         add(m, NCCL_CALL, small[0], NCCL_FLOAT, false, LEVEL_THOROUGH);
         add(m, NCCL_BUSBW, large[1], NCCL_FLOAT, false, LEVEL_THOROUGH);
@@ -186,7 +207,6 @@ static void add_hidden(const struct maker *m, size_t bytes, bool in_place) {
 static void add_alone(struct maker *m) {
     struct nccl_group one = {.n = 1, .largest = true};
     m->group = &one;
-    m->judged = 1;
     m->link_raw = NAN;
     for (int metric = NCCL_TIME; metric <= NCCL_CALL; metric++) {
         struct instance *instance =
@@ -217,8 +237,6 @@ void nccl_instances(const struct node *node, enum nccl_op op, struct instance_li
     for (int i = 0; i < n; i++) {
         m.group = &groups[i];
         m.link_raw = nccl_link_raw(&m.party, m.group);
-        /* Six sisters add one each to the largest group's, and a step that decodes two. */
-        m.judged = groups[i].largest ? JUDGED + 8 : JUDGED;
         add_judged(&m);
         if (!groups[i].largest)
             continue;

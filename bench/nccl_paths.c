@@ -32,7 +32,8 @@ static void add(const struct p2p_party *party, const struct nccl_group *group, e
     instance->env = js_new_object();
     js_set_string(instance->env, "NCCL_DEBUG", "INFO");
     js_set_string(instance->env, "NCCL_DEBUG_SUBSYS", "INIT,GRAPH,P2P,SHM,NET");
-    instance->seconds = start_seconds + start_seconds_gpu * group->n + nccl_join_estimate(group->n) + 0.1;
+    instance->seconds = start_seconds + start_seconds_gpu * group->n + nccl_load_estimate() +
+                        nccl_join_estimate(group->n) + 0.1;
 }
 
 static void instances(const struct node *node, struct instance_list *out) {

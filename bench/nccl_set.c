@@ -16,7 +16,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { MAX_SETS = 64, SPINS_BEFORE_YIELD = 20000, POLLS_BETWEEN_QUESTIONS = 4096 };
+enum { MAX_SETS = 64, SPINS_BEFORE_YIELD = 20000 };
 static const char shelf_name[] = "nccl";
 static const long tell_every_ns = 200 * NS_PER_MS;
 
@@ -64,6 +64,14 @@ struct seat {
     pthread_t thread;
 };
 
+/* Those who wait for a rank that will not come are told. */
+static void set_failed(struct nccl_set *set) {
+    set->failed = true;
+    pthread_mutex_lock(&set->gathering);
+    pthread_cond_broadcast(&set->gathered);
+    pthread_mutex_unlock(&set->gathering);
+}
+
 static void *run_rank(void *arg) {
     struct seat *seat = arg;
     struct team *team = seat->team;
@@ -76,7 +84,7 @@ static void *run_rank(void *arg) {
         team->first = err;
     }
     if (!good)
-        team->set->failed = true;
+        set_failed(team->set);
     team->running--;
     pthread_cond_signal(&team->changed);
     pthread_mutex_unlock(&team->lock);
@@ -147,6 +155,7 @@ bool nccl_set_run(struct case_context *context, struct nccl_set *set, nccl_work_
     pthread_mutex_init(&team.lock, NULL);
     pthread_cond_init(&team.changed, &monotonic);
     set->arrived = set->generation = 0;
+    set->come = 0;
     set->failed = false;
     int started = 0;
     pthread_mutex_lock(&team.lock);
@@ -159,7 +168,7 @@ bool nccl_set_run(struct case_context *context, struct nccl_set *set, nccl_work_
     }
     if (started < set->n) {
         FAIL(&team.first, ERROR_SYSTEM, "cannot start a thread for rank %d: see ulimit -u", started);
-        set->failed = true;
+        set_failed(set);
     }
     pthread_mutex_unlock(&team.lock);
     wait_for_all(context, &team);
@@ -195,6 +204,25 @@ bool nccl_barrier(struct nccl_rank *rank, struct error *err) {
     return true;
 }
 
+bool nccl_gather(struct nccl_rank *rank, struct error *err) {
+    struct nccl_set *set = rank->set;
+    int stage = rank->stage;
+    rank->stage = NCCL_AT_BARRIER;
+    pthread_mutex_lock(&set->gathering);
+    int meeting = set->meetings;
+    if (++set->come == set->n) {
+        set->come = 0;
+        set->meetings++;
+        pthread_cond_broadcast(&set->gathered);
+    }
+    while (set->meetings == meeting && !set->failed)
+        pthread_cond_wait(&set->gathered, &set->gathering);
+    bool all = set->meetings != meeting;
+    pthread_mutex_unlock(&set->gathering);
+    rank->stage = stage;
+    return all || FAIL(err, ERROR_GPU, "another rank failed");
+}
+
 void nccl_settle(struct nccl_rank *rank) {
     struct error ignored = {0};
     if (rank->cpu >= 0)
@@ -204,19 +232,15 @@ void nccl_settle(struct nccl_rank *rank) {
 bool nccl_wait(struct nccl_rank *rank, struct error *err) {
     bool done = false;
     rank->stage = NCCL_WAITING;
-    for (unsigned polls = 1; !done; polls++) {
-        if (!gpu_stream_done(rank->stream, &done, err))
-            return RELAY(err);
-        if (done || polls % POLLS_BETWEEN_QUESTIONS != 0)
-            continue;
+    while (gpu_stream_done(rank->stream, &done, err) && !done) {
         nccl_comm comm = rank->comm;
         if (rank->set->failed)
             return FAIL(err, ERROR_GPU, "another rank failed");
         if (comm != NULL && !nccl_sound(rank->set->nccl, comm, err))
             return RELAY(err);
-        sched_yield();
+        sched_yield(); /* with every question: while one rank asks, another issues through the same driver */
     }
-    return true;
+    return done || RELAY(err);
 }
 
 void nccl_set_describe(const struct nccl_set *set, char *out, size_t size) {
@@ -279,6 +303,8 @@ static bool make_communicators(struct case_context *context, struct nccl_set *se
 static void free_set(struct nccl_set *set) {
     for (int i = 0; i < set->n; i++)
         gpu_stream_free(set->ranks[i].stream);
+    pthread_mutex_destroy(&set->gathering);
+    pthread_cond_destroy(&set->gathered);
     free(set->ranks);
     free(set);
 }
@@ -348,6 +374,8 @@ bool nccl_set_get(struct case_context *context, const struct nccl_set_options *o
         return RELAY(err);
     struct nccl_set *set = mem_zeroed(1, sizeof *set);
     set->nccl = options->without_nccl ? NULL : kept->nccl;
+    pthread_mutex_init(&set->gathering, NULL);
+    pthread_cond_init(&set->gathered, NULL);
     if (!seat_ranks(context, set, err)) {
         free_set(set);
         return RELAY(err);

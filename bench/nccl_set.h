@@ -8,6 +8,7 @@
 #include "gpu/nccl.h"
 #include "run/case.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 struct nccl_set;
@@ -42,6 +43,9 @@ struct nccl_set {
     double join_seconds; /* of making the communicators, where this item made them; else 0 */
     /* Of the run in progress. */
     _Atomic int arrived, generation;
+    pthread_mutex_t gathering; /* of nccl_gather */
+    pthread_cond_t gathered;
+    int come, meetings;
     _Atomic bool failed;
 };
 
@@ -71,10 +75,13 @@ bool nccl_set_run(struct case_context *context, struct nccl_set *set, nccl_work_
 
 /* All leave it within a fraction of a microsecond of each other. False: another rank failed. */
 bool nccl_barrier(struct nccl_rank *rank, struct error *err);
+/* The same by a condition variable, as nccl-tests starts its threads: the last to come goes on at once, the
+ * others one after the other as they are woken, tens of microseconds later. */
+bool nccl_gather(struct nccl_rank *rank, struct error *err);
 /* Binds the thread to the rank's own core. Only once all connections stand: NCCL's helper threads inherit
  * where they may run. */
 void nccl_settle(struct nccl_rank *rank);
-/* Waits as nccl-tests does: asks the stream again and again, and now and then NCCL. */
+/* Waits as nccl-tests does: asks the stream, then NCCL, then gives way, again and again. */
 bool nccl_wait(struct nccl_rank *rank, struct error *err);
 
 /* "rank 0 (0000:01:00.0) waits for …" of all ranks. */

@@ -63,6 +63,31 @@ double stats_median(const double *x, size_t n) {
     return stats_quantile(x, n, 0.5);
 }
 
+/* How many values may lie outside at either end: the most for which a binomial of n and 1/2 falls on those
+ * numbers or fewer with at most 2.5 %. -1: not even none may. */
+static long outside_each_end(size_t n) {
+    double log_term = -(double)n * log(2), below = 0;
+    for (size_t k = 0; k < n; k++) {
+        below += exp(log_term);
+        if (below > 0.025)
+            return (long)k - 1;
+        log_term += log((double)(n - k)) - log((double)(k + 1));
+    }
+    return -1;
+}
+
+bool stats_median_interval(const double *x, size_t n, double *low, double *high) {
+    long outside = outside_each_end(n);
+    *low = *high = NAN;
+    if (n == 0 || outside < 0)
+        return false;
+    double *sorted = sorted_copy(x, n);
+    *low = sorted[outside];
+    *high = sorted[n - 1 - (size_t)outside];
+    free(sorted);
+    return true;
+}
+
 double stats_mad_sigma(const double *x, size_t n) {
     if (n == 0)
         return NAN;

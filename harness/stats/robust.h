@@ -3,6 +3,7 @@
 #ifndef GPUVET_STATS_ROBUST_H
 #define GPUVET_STATS_ROBUST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 double stats_mean(const double *x, size_t n);
@@ -13,6 +14,10 @@ double stats_median(const double *x, size_t n);         /* mean of the middle tw
 double stats_quantile(const double *x, size_t n, double q);
 /* 1.4826 × median absolute deviation: estimates sigma under normal errors. */
 double stats_mad_sigma(const double *x, size_t n);
+/* 95 % interval of the median that assumes no distribution: the narrowest pair of order statistics, as far
+ * from either end, that holds the median in at least 95 % of all sample sets (sign test). False under six
+ * values, where there is none. */
+bool stats_median_interval(const double *x, size_t n, double *low, double *high);
 /* The statistic a series names: "" and "p50" the median, "p90", "p99" the quantiles. NAN for another name. */
 double stats_named(const char *statistic, const double *x, size_t n);
 

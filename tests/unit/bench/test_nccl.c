@@ -317,6 +317,88 @@ static void damage_is_found(void **state) {
         }
 }
 
+/* Mean over the ranks, then the interval of the median; one rank's outlier is half of one. */
+static void width_of_an_interval(void **state) {
+    (void)state;
+    double seconds[2][9];
+    struct nccl_set set = {.n = 2};
+    struct state s = {.set = &set, .metric = NCCL_BUSBW, .samples = 9, .seconds = &seconds[0][0]};
+    for (int i = 0; i < 9; i++) {
+        seconds[0][i] = 90 + i;
+        seconds[1][i] = 110 + i;
+    }
+    assert_true(isnan(width_of(&s, 5)));
+    assert_true(fabs(width_of(&s, 6) - 5 / 102.5) < 1e-12); /* all six: 100 to 105 */
+    assert_true(fabs(width_of(&s, 9) - 6 / 104.0) < 1e-12); /* without the outermost two: 101 to 107 */
+    s.shape.bytes = 2 << 20;
+    assert_true(is_spread_judged(&s));
+    s.shape.bytes = (2 << 20) - 16;
+    assert_false(is_spread_judged(&s));
+    s.shape.bytes = 2 << 20;
+    s.metric = NCCL_CALL;
+    assert_false(is_spread_judged(&s));
+}
+
+/* However fast this machine is: from six samples on until the interval is narrow, or the flag says that it is
+ * not. */
+static void samples_until_narrow(void **state) {
+    (void)state;
+    settings("");
+    for (int wanted = 3; wanted <= 12; wanted += 9) {
+        struct bed b;
+        begin(&b, 2, "float", 2 << 20, "out", "busbw");
+        b.context.wanted_samples = wanted;
+        assert_true(run(&b, NCCL_ALL_REDUCE));
+        assert_int_equal(b.found.bad, 0);
+        double width = js_get_number(b.context.extra, "median_interval", NAN);
+        bool flagged = js_length(b.context.flags) == 1;
+        assert_true(b.samples.count >= (wanted < 6 ? 3 : 6) && b.samples.count <= (size_t)wanted);
+        assert_int_equal(flagged, !(width <= 0.005));
+        if (flagged) {
+            assert_string_equal(js_string(js_at(b.context.flags, 0), ""), "spread");
+            assert_int_equal(b.samples.count, wanted);
+        }
+        assert_int_equal(isnan(width), wanted < 6);
+        end(&b);
+    }
+}
+
+/* Small ones of the sweep start as nccl-tests' threads do. */
+static void started_by_a_signal(void **state) {
+    (void)state;
+    settings("");
+    for (int ranks = 1; ranks <= MAX_RANKS; ranks *= 2) {
+        struct bed b;
+        begin(&b, ranks, "float", 16384, "out", "busbw");
+        js_set_string(b.attributes, "start", "signal");
+        expect_good(&b, NCCL_ALL_REDUCE);
+        end(&b);
+    }
+    struct bed b; /* nobody waits for one that failed */
+    settings("fail_at 1 9\n");
+    begin(&b, 3, "float", 4096, "out", "busbw");
+    js_set_string(b.attributes, "start", "signal");
+    b.gpus[0].ordinal = 60, b.gpus[1].ordinal = 61, b.gpus[2].ordinal = 62;
+    assert_false(run(&b, NCCL_ALL_REDUCE));
+    assert_non_null(strstr(b.err.text, "made to fail"));
+    end(&b);
+    settings("");
+}
+
+static void windows_that_every_sample_goes_through(void **state) {
+    (void)state;
+    static const struct {
+        size_t bytes;
+        int loop, windows;
+    } table[] = {{1024, 20, 20},    {16 << 20, 20, 20},      {32 << 20, 20, 10},
+                 {64 << 20, 20, 5}, {64 << 20, 16, 8},       {128 << 20, 16, 4},
+                 {512 << 20, 4, 1}, {(size_t)4 << 30, 2, 1}, {64 << 20, 1, 8}};
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        struct state s = {.stride = table[i].bytes, .loop = table[i].loop};
+        assert_int_equal(windows_for(&s), table[i].windows);
+    }
+}
+
 /* NCCL itself is wrong, at one rank, by one in one element. */
 static void a_wrong_sum_is_found(void **state) {
     (void)state;
@@ -518,6 +600,10 @@ int main(void) {
         cmocka_unit_test(every_operation_arrives),
         cmocka_unit_test(in_place_too),
         cmocka_unit_test(the_smallest_sizes),
+        cmocka_unit_test(width_of_an_interval),
+        cmocka_unit_test(samples_until_narrow),
+        cmocka_unit_test(started_by_a_signal),
+        cmocka_unit_test(windows_that_every_sample_goes_through),
         cmocka_unit_test(damage_is_found),
         cmocka_unit_test(a_wrong_sum_is_found),
         cmocka_unit_test(one_communicator_for_a_set),

@@ -35,6 +35,26 @@ static void quantiles(void **state) {
     assert_true(isnan(stats_named("p12x", x, 5)));
 }
 
+/* How many are outside at each end: the table of the sign test. */
+static void interval_of_the_median(void **state) {
+    (void)state;
+    static const struct {
+        size_t n, outside;
+    } table[] = {{6, 0}, {8, 0}, {9, 1}, {12, 2}, {16, 3}, {20, 5}, {50, 17}, {100, 39}};
+    double x[100], low = 0, high = 0;
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        for (size_t k = 0; k < table[i].n; k++)
+            x[k] = (double)(k * 7 % table[i].n); /* 0 to n - 1, shuffled where 7 does not divide n */
+        assert_true(stats_median_interval(x, table[i].n, &low, &high));
+        near(low, (double)table[i].outside, 0);
+        near(high, (double)(table[i].n - 1 - table[i].outside), 0);
+    }
+    for (size_t n = 0; n < 6; n++) {
+        assert_false(stats_median_interval(x, n, &low, &high));
+        assert_true(isnan(low) && isnan(high));
+    }
+}
+
 static void nothing_known(void **state) {
     (void)state;
     const double one[] = {7};
@@ -52,6 +72,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(summaries),
         cmocka_unit_test(quantiles),
+        cmocka_unit_test(interval_of_the_median),
         cmocka_unit_test(nothing_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
