@@ -1,37 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The copy cases on captured machines, and what of them needs no GPU. */
-#include "unit/unit.h"
+#include "unit/bench/captured.h"
 
 #include "base/text.h"
 #include "bench/copy_lanes.h"
 #include "bench/copy_pair.h"
 #include "bench/host_data.h"
 #include "bench/pinned.h"
-#include "run/record.h"
 #include "run/where.h"
-#include "system/facts.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define CAPTURES GPUVET_SOURCE_DIR "/tests/fixtures/captures/"
-
-static struct node node_of(const char *capture) {
-    struct source source = {0};
-    struct node node = {0};
-    struct error err = {0};
-    if (!source_capture(capture, &source, &err) || !node_read(&source, &node, &err))
-        fail_msg("%s", err.text);
-    source_free(&source);
-    return node;
-}
-
-static struct instance_list list_of(const char *bench, const struct node *node) {
-    struct instance_list list = {0};
-    bench_find(bench)->instances(node, &list);
-    return list;
-}
 
 static const char *param(const struct instance *instance, const char *name) {
     return js_get_string(instance->params, name, "");
@@ -41,21 +21,9 @@ static const char *role(const struct instance *instance) {
     return js_get_string(instance->where, "role", "");
 }
 
-/* How many instances have a key that matches `pattern`, at that level. */
-static int count(const char *bench, const struct instance_list *list, enum level level, const char *pattern) {
-    int n = 0;
-    for (size_t i = 0; i < list->count; i++) {
-        const struct instance *one = &list->items[i];
-        char *key = series_key(bench, 1, one->metric->name, "", one->where, one->params, "host");
-        n += one->level == level && text_matches(pattern, key) ? 1 : 0;
-        free(key);
-    }
-    return n;
-}
-
 static void one_way(const char *bench) {
-    struct node node = node_of(CAPTURES "two-socket-8gpu");
-    struct instance_list list = list_of(bench, &node);
+    struct node node = captured_node("two-socket-8gpu");
+    struct instance_list list = instances_of(bench, &node);
     /* Primary: 512 MiB, pinned, local, by the copy engine, once a GPU, and nothing else. */
     assert_int_equal(count(bench, &list, LEVEL_PRIMARY, "*"), 8);
     assert_int_equal(count(bench, &list, LEVEL_PRIMARY,
@@ -87,8 +55,8 @@ static void one_way_on_two_sockets(void **state) {
 
 static void remote_memory_by_rank(void **state) {
     (void)state;
-    struct node node = node_of(CAPTURES "two-socket-8gpu");
-    struct instance_list list = list_of("copy.h2d", &node);
+    struct node node = captured_node("two-socket-8gpu");
+    struct instance_list list = instances_of("copy.h2d", &node);
     int remote = 0;
     for (size_t i = 0; i < list.count; i++) {
         const struct instance *one = &list.items[i];
@@ -103,8 +71,8 @@ static void remote_memory_by_rank(void **state) {
     assert_int_equal(remote, 8);
     instance_list_free(&list);
     node_free(&node);
-    node = node_of(CAPTURES "guest-2gpu"); /* one node: nothing is remote */
-    list = list_of("copy.h2d", &node);
+    node = captured_node("guest-2gpu"); /* one node: nothing is remote */
+    list = instances_of("copy.h2d", &node);
     assert_int_equal(count("copy.h2d", &list, LEVEL_DESCRIPTIVE, "*role=remote*"), 0);
     instance_list_free(&list);
     node_free(&node);
@@ -112,8 +80,8 @@ static void remote_memory_by_rank(void **state) {
 
 static void eight_nodes_have_seven_ranks(void **state) {
     (void)state;
-    struct node node = node_of(CAPTURES "nps4-2gpu");
-    struct instance_list list = list_of("copy.d2h", &node);
+    struct node node = captured_node("nps4-2gpu");
+    struct instance_list list = instances_of("copy.d2h", &node);
     int nodes = topology_node_count(node.topology);
     assert_true(nodes > 3);
     /* The nearest and the farthest in the standard profile, those between in the thorough one. */
@@ -125,8 +93,8 @@ static void eight_nodes_have_seven_ranks(void **state) {
 
 static void both_ways(void **state) {
     (void)state;
-    struct node node = node_of(CAPTURES "two-socket-8gpu");
-    struct instance_list list = list_of("copy.bidir", &node);
+    struct node node = captured_node("two-socket-8gpu");
+    struct instance_list list = instances_of("copy.bidir", &node);
     assert_int_equal(count("copy.bidir", &list, LEVEL_PRIMARY, "*"), 2); /* one a socket */
     assert_int_equal(count("copy.bidir", &list, LEVEL_PRIMARY, "*direction=both,*"), 2);
     assert_int_equal(count("copy.bidir", &list, LEVEL_DESCRIPTIVE, "*direction=both,*"), 6);
@@ -145,8 +113,8 @@ static void both_ways(void **state) {
 
 static void all_gpus_at_once(void **state) {
     (void)state;
-    struct node node = node_of(CAPTURES "two-socket-8gpu");
-    struct instance_list list = list_of("copy.all", &node);
+    struct node node = captured_node("two-socket-8gpu");
+    struct instance_list list = instances_of("copy.all", &node);
     assert_int_equal(count("copy.all", &list, LEVEL_PRIMARY, "*"), 1);
     assert_int_equal(count("copy.all", &list, LEVEL_PRIMARY, "*direction=both,*"), 1);
     assert_int_equal(count("copy.all", &list, LEVEL_PRIMARY, "*{gpu=*"), 0);
@@ -179,10 +147,10 @@ static void all_gpus_at_once(void **state) {
 
 static void a_gpu_that_cannot_be_used_stays_out(void **state) {
     (void)state;
-    struct node node = node_of(CAPTURES "two-socket-8gpu");
+    struct node node = captured_node("two-socket-8gpu");
     for (size_t i = 1; i < node.gpus.count; i++)
         node.gpus.items[i].mig = i != 3;
-    struct instance_list list = list_of("copy.all", &node);
+    struct instance_list list = instances_of("copy.all", &node);
     struct strings uuids = {0};
     where_gpus(list.items[0].where, &uuids);
     assert_int_equal(uuids.count, 2);
@@ -190,7 +158,7 @@ static void a_gpu_that_cannot_be_used_stays_out(void **state) {
     strings_free(&uuids);
     instance_list_free(&list);
     node.gpus.items[3].mig = true;
-    list = list_of("copy.all", &node);
+    list = instances_of("copy.all", &node);
     assert_int_equal(list.count, 1);
     assert_non_null(list.items[0].skip);
     instance_list_free(&list);

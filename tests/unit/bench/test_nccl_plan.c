@@ -1,61 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which collectives are planned on captured machines, and what is known of them beforehand. */
-#include "unit/unit.h"
+#include "unit/bench/captured.h"
 
 #include "base/text.h"
 #include "bench/nccl_common.h"
 #include "run/plan.h"
-#include "run/record.h"
 #include "run/where.h"
-#include "system/facts.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define CAPTURES GPUVET_SOURCE_DIR "/tests/fixtures/captures/"
 
 static const char *const cases[] = {"nccl.all_reduce", "nccl.all_gather", "nccl.reduce_scatter",
                                     "nccl.broadcast",  "nccl.reduce",     "nccl.alltoall",
                                     "nccl.sendrecv",   "nccl.paths",      "decode.step"};
 enum { N_CASES = sizeof cases / sizeof *cases };
 
-static struct node node_of(const char *capture) {
-    struct source source = {0};
-    struct node node = {0};
-    struct error err = {0};
-    if (!source_capture(capture, &source, &err) || !node_read(&source, &node, &err))
-        fail_msg("%s", err.text);
-    source_free(&source);
-    return node;
-}
-
-static struct instance_list list_of(const char *bench, const struct node *node) {
-    struct instance_list list = {0};
-    bench_find(bench)->instances(node, &list);
-    return list;
-}
-
-static int count(const char *bench, const struct node *node, enum level level, const char *pattern) {
-    struct instance_list list = list_of(bench, node);
-    int n = 0;
-    for (size_t i = 0; i < list.count; i++) {
-        const struct instance *one = &list.items[i];
-        char *key = series_key(bench, 1, one->metric->name, "", one->where, one->params, "host");
-        n += one->level == level && one->skip == NULL && text_matches(pattern, key) ? 1 : 0;
-        free(key);
-    }
+static int count_on(const char *bench, const struct node *node, enum level level, const char *pattern) {
+    struct instance_list list = instances_of(bench, node);
+    int n = count(bench, &list, level, pattern);
     instance_list_free(&list);
     return n;
 }
 
 static void no_key_twice(void **state) {
     (void)state;
-    static const char *const captures[] = {CAPTURES "two-socket-8gpu", CAPTURES "guest-2gpu"};
+    static const char *const captures[] = {"two-socket-8gpu", "guest-2gpu"};
     for (int c = 0; c < 2; c++) {
-        struct node node = node_of(captures[c]);
+        struct node node = captured_node(captures[c]);
         for (int i = 0; i < N_CASES; i++) {
-            struct instance_list list = list_of(cases[i], &node);
+            struct instance_list list = instances_of(cases[i], &node);
             struct strings keys = {0};
             assert_true(list.count > 0);
             for (size_t k = 0; k < list.count; k++) {
@@ -77,29 +51,29 @@ static void no_key_twice(void **state) {
 
 static void judged_are_few(void **state) {
     (void)state;
-    struct node eight = node_of(CAPTURES "two-socket-8gpu"), two = node_of(CAPTURES "guest-2gpu");
-    assert_int_equal(count("nccl.all_reduce", &two, LEVEL_PRIMARY, "*"), 6);
-    assert_int_equal(count("nccl.all_reduce", &eight, LEVEL_PRIMARY, "*"), 18);
+    struct node eight = captured_node("two-socket-8gpu"), two = captured_node("guest-2gpu");
+    assert_int_equal(count_on("nccl.all_reduce", &two, LEVEL_PRIMARY, "*"), 6);
+    assert_int_equal(count_on("nccl.all_reduce", &eight, LEVEL_PRIMARY, "*"), 18);
     for (int ranks = 2; ranks <= 8; ranks *= 2) {
         char pattern[80];
         snprintf(pattern, sizeof pattern, "*/call{*bytes=32768,dtype=float*ranks=%d*", ranks);
-        assert_int_equal(count("nccl.all_reduce", &eight, LEVEL_PRIMARY, pattern), 1);
+        assert_int_equal(count_on("nccl.all_reduce", &eight, LEVEL_PRIMARY, pattern), 1);
         snprintf(pattern, sizeof pattern, "*/time{*bytes=67108864,dtype=bf16*ranks=%d*", ranks);
-        assert_int_equal(count("nccl.all_reduce", &eight, LEVEL_PRIMARY, pattern), 1);
+        assert_int_equal(count_on("nccl.all_reduce", &eight, LEVEL_PRIMARY, pattern), 1);
     }
     for (int i = 1; i < 7; i++) {
-        assert_int_equal(count(cases[i], &eight, LEVEL_PRIMARY, "*"), 1);
-        assert_int_equal(count(cases[i], &eight, LEVEL_PRIMARY, "*/time{*bytes=67108864,*ranks=8*"), 1);
-        assert_int_equal(count(cases[i], &eight, LEVEL_DESCRIPTIVE, "*/call{*ranks=8*"), 1);
+        assert_int_equal(count_on(cases[i], &eight, LEVEL_PRIMARY, "*"), 1);
+        assert_int_equal(count_on(cases[i], &eight, LEVEL_PRIMARY, "*/time{*bytes=67108864,*ranks=8*"), 1);
+        assert_int_equal(count_on(cases[i], &eight, LEVEL_DESCRIPTIVE, "*/call{*ranks=8*"), 1);
     }
-    assert_int_equal(count("decode.step", &eight, LEVEL_PRIMARY, "*graph=on*"), 2);
-    assert_int_equal(count("decode.step", &eight, LEVEL_PRIMARY, "*"), 2);
+    assert_int_equal(count_on("decode.step", &eight, LEVEL_PRIMARY, "*graph=on*"), 2);
+    assert_int_equal(count_on("decode.step", &eight, LEVEL_PRIMARY, "*"), 2);
     /* From 8 bytes to 4 GiB, in and out of place, in every type. */
-    assert_int_equal(count("nccl.all_reduce", &eight, LEVEL_THOROUGH, "*bytes=8,*"), 1);
-    assert_int_equal(count("nccl.all_reduce", &eight, LEVEL_THOROUGH, "*bytes=4294967296,*"), 1);
-    assert_int_equal(count("nccl.all_gather", &eight, LEVEL_THOROUGH, "*place=in*"), 8);
-    assert_int_equal(count("nccl.alltoall", &eight, LEVEL_THOROUGH, "*place=in*"), 0);
-    assert_true(count("nccl.reduce", &eight, LEVEL_THOROUGH, "*dtype=int32*") > 0);
+    assert_int_equal(count_on("nccl.all_reduce", &eight, LEVEL_THOROUGH, "*bytes=8,*"), 1);
+    assert_int_equal(count_on("nccl.all_reduce", &eight, LEVEL_THOROUGH, "*bytes=4294967296,*"), 1);
+    assert_int_equal(count_on("nccl.all_gather", &eight, LEVEL_THOROUGH, "*place=in*"), 8);
+    assert_int_equal(count_on("nccl.alltoall", &eight, LEVEL_THOROUGH, "*place=in*"), 0);
+    assert_true(count_on("nccl.reduce", &eight, LEVEL_THOROUGH, "*dtype=int32*") > 0);
     node_free(&eight);
     node_free(&two);
 }
@@ -107,8 +81,8 @@ static void judged_are_few(void **state) {
 /* Ranks count in PCI order whatever the UUIDs' order is, each has another core near its GPU. */
 static void ranks_and_cores(void **state) {
     (void)state;
-    struct node node = node_of(CAPTURES "two-socket-8gpu");
-    struct instance_list list = list_of("nccl.all_reduce", &node);
+    struct node node = captured_node("two-socket-8gpu");
+    struct instance_list list = instances_of("nccl.all_reduce", &node);
     for (size_t i = 0; i < list.count; i++) {
         const struct instance *one = &list.items[i];
         struct strings uuids = {0};
@@ -140,8 +114,8 @@ static void ranks_and_cores(void **state) {
 /* A bandwidth has the links' rate as its limit, doubled at most where switches reduce. */
 static void limits(void **state) {
     (void)state;
-    struct node node = node_of(CAPTURES "guest-2gpu");
-    struct instance_list list = list_of("nccl.all_reduce", &node);
+    struct node node = captured_node("guest-2gpu");
+    struct instance_list list = instances_of("nccl.all_reduce", &node);
     int n = 0;
     for (size_t i = 0; i < list.count; i++) {
         bool busbw = list.items[i].metric == &nccl_metrics[NCCL_BUSBW];
@@ -158,7 +132,7 @@ static void limits(void **state) {
 
 static void one_gpu_is_a_skip(void **state) {
     (void)state;
-    struct node node = node_of(CAPTURES "guest-2gpu");
+    struct node node = captured_node("guest-2gpu");
     struct plan_options options = {.profile = "standard", .seed = 1, .target = "host"};
     struct plan plan;
     struct error err = {0};
@@ -197,9 +171,9 @@ static void one_gpu_is_a_skip(void **state) {
 /* What only a log tells needs a process of its own; nothing else does. */
 static void environments(void **state) {
     (void)state;
-    struct node node = node_of(CAPTURES "two-socket-8gpu");
+    struct node node = captured_node("two-socket-8gpu");
     for (int i = 0; i < N_CASES; i++) {
-        struct instance_list list = list_of(cases[i], &node);
+        struct instance_list list = instances_of(cases[i], &node);
         for (size_t k = 0; k < list.count; k++) {
             bool own = list.items[k].env != NULL;
             assert_int_equal(own, strcmp(cases[i], "nccl.paths") == 0);

@@ -1,48 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The P2P cases on captured machines, and what of them needs no GPU. */
-#include "unit/unit.h"
+#include "unit/bench/captured.h"
 
 #include "base/text.h"
 #include "bench/p2p_patterns.h"
 #include "bench/p2p_rungs.h"
 #include "bench/peer_exchange.h"
 #include "run/plan.h"
-#include "run/record.h"
 #include "run/where.h"
-#include "system/facts.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define CAPTURES GPUVET_SOURCE_DIR "/tests/fixtures/captures/"
-
-static struct node node_of(const char *capture) {
-    struct source source = {0};
-    struct node node = {0};
-    struct error err = {0};
-    if (!source_capture(capture, &source, &err) || !node_read(&source, &node, &err))
-        fail_msg("%s", err.text);
-    source_free(&source);
-    return node;
-}
-
-static struct instance_list list_of(const char *bench, const struct node *node) {
-    struct instance_list list = {0};
-    bench_find(bench)->instances(node, &list);
-    return list;
-}
-
-static int count(const char *bench, const struct instance_list *list, enum level level, const char *pattern) {
-    int n = 0;
-    for (size_t i = 0; i < list->count; i++) {
-        const struct instance *one = &list->items[i];
-        char *key = series_key(bench, 1, one->metric->name, "", one->where, one->params, "host");
-        n += one->level == level && one->skip == NULL && text_matches(pattern, key) ? 1 : 0;
-        free(key);
-    }
-    return n;
-}
 
 static const struct instance *find(const struct instance_list *list, const char *from, const char *to) {
     for (size_t i = 0; i < list->count; i++)
@@ -77,8 +46,8 @@ static void set_status(struct node *node, const char *word) {
 
 static void writes_of_every_pair_are_judged(void **state) {
     (void)state;
-    struct node node = node_of(CAPTURES "two-socket-8gpu");
-    struct instance_list list = list_of("p2p.write", &node);
+    struct node node = captured_node("two-socket-8gpu");
+    struct instance_list list = instances_of("p2p.write", &node);
     assert_int_equal(count("p2p.write", &list, LEVEL_PRIMARY, "*"), 56);
     assert_int_equal(count("p2p.write", &list, LEVEL_PRIMARY,
                            "*{from=GPU-*,to=GPU-*;bytes=536870912,cache=cold,engine=ce,peer=on}@host"),
@@ -106,7 +75,7 @@ static void writes_of_every_pair_are_judged(void **state) {
 /* All primary items of the P2P cases, and the ladder: at most 3 s of a round. */
 static void a_round_on_eight_gpus(void **state) {
     (void)state;
-    struct node node = node_of(CAPTURES "two-socket-8gpu");
+    struct node node = captured_node("two-socket-8gpu");
     struct strings cases = {0};
     strings_add(&cases, "p2p.*");
     struct plan plan = {0};
@@ -135,12 +104,12 @@ static void some_stand_for_the_others(void **state) {
         const char *capture;
         int pairs, kinds;
     } rows[] = {
-        {CAPTURES "two-socket-8gpu", 56, 5}, /* PHB and NODE on either socket, SYS between them */
-        {CAPTURES "switches-4gpu", 12, 0},
-        {CAPTURES "guest-2gpu", 2, 1},
+        {"two-socket-8gpu", 56, 5}, /* PHB and NODE on either socket, SYS between them */
+        {"switches-4gpu", 12, 0},
+        {"guest-2gpu", 2, 1},
     };
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
-        struct node node = node_of(rows[r].capture);
+        struct node node = captured_node(rows[r].capture);
         struct p2p_party party;
         struct p2p_path *paths = NULL;
         p2p_gather(&node, &party);
@@ -152,7 +121,7 @@ static void some_stand_for_the_others(void **state) {
         }
         if (rows[r].kinds > 0)
             assert_int_equal(kinds, rows[r].kinds);
-        struct instance_list reads = list_of("p2p.read", &node), both = list_of("p2p.bidir", &node);
+        struct instance_list reads = instances_of("p2p.read", &node), both = instances_of("p2p.bidir", &node);
         assert_int_equal(count("p2p.read", &reads, LEVEL_PRIMARY, "*"), kinds);
         for (size_t i = 0; i < reads.count; i++)
             assert_string_equal(js_get_string(reads.items[i].attributes, "access", ""), "read");
@@ -168,19 +137,19 @@ static void some_stand_for_the_others(void **state) {
 
 static void nvlinks_make_class_and_limit(void **state) {
     (void)state;
-    struct node node = node_of(CAPTURES "guest-2gpu");
-    struct instance_list list = list_of("p2p.write", &node);
+    struct node node = captured_node("guest-2gpu");
+    struct instance_list list = instances_of("p2p.write", &node);
     const struct instance *one = find(&list, "0000:00:05.0", "0000:00:06.0");
     assert_string_equal(class_of(one), "NV18");
     assert_true(fabs(one->limit_raw - 450) < 0.1);
     assert_true(one->operations >= 4); /* one copy of 1.3 ms would be too short for half a per cent */
     instance_list_free(&list);
-    list = list_of("p2p.bidir", &node);
+    list = instances_of("p2p.bidir", &node);
     one = find(&list, "0000:00:05.0", "0000:00:06.0");
     assert_true(fabs(one->limit_raw - 900) < 0.1);
     instance_list_free(&list);
     gpu_list_set_pairs(&node.gpus, NULL, NULL); /* nobody knows: neither limit nor link */
-    list = list_of("p2p.write", &node);
+    list = instances_of("p2p.write", &node);
     one = find(&list, "0000:00:05.0", "0000:00:06.0");
     assert_true(strncmp(class_of(one), "NV", 2) != 0);
     assert_true(isnan(one->limit_raw));
@@ -192,15 +161,15 @@ static void nvlinks_make_class_and_limit(void **state) {
 static void without_p2p_each_case_says_so_once(void **state) {
     (void)state;
     static const char *const cases[] = {"p2p.write", "p2p.read", "p2p.bidir", "p2p.latency", "p2p.all"};
-    struct node node = node_of(CAPTURES "two-socket-8gpu");
+    struct node node = captured_node("two-socket-8gpu");
     set_status(&node, "CNS");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct instance_list list = list_of(cases[i], &node);
+        struct instance_list list = instances_of(cases[i], &node);
         assert_int_equal(list.count, 1);
         assert_non_null(strstr(list.items[0].skip, "CNS (chipset not supported)"));
         instance_list_free(&list);
     }
-    struct instance_list ladder = list_of("p2p.ladder", &node); /* which says it rung by rung */
+    struct instance_list ladder = instances_of("p2p.ladder", &node); /* which says it rung by rung */
     assert_int_equal(count("p2p.ladder", &ladder, LEVEL_PRIMARY, "*"), 28);
     instance_list_free(&ladder);
     node_free(&node);
@@ -208,7 +177,7 @@ static void without_p2p_each_case_says_so_once(void **state) {
 
 static void one_pair_without_p2p(void **state) {
     (void)state;
-    struct node node = node_of(CAPTURES "two-socket-8gpu");
+    struct node node = captured_node("two-socket-8gpu");
     js *rows = js_copy(node.gpus.p2p);
     js *row = js_new_array();
     for (int i = 0; i < 8; i++)
@@ -218,7 +187,7 @@ static void one_pair_without_p2p(void **state) {
     for (size_t i = 1; i < 8; i++)
         js_append(all, js_copy(js_at(rows, i)));
     gpu_list_set_pairs(&node.gpus, all, NULL);
-    struct instance_list list = list_of("p2p.write", &node);
+    struct instance_list list = instances_of("p2p.write", &node);
     const struct instance *one = find(&list, node.gpus.items[0].bdf, node.gpus.items[3].bdf);
     assert_non_null(strstr(one->skip, "TNS (topology not supported)"));
     assert_int_equal(count("p2p.write", &list, LEVEL_PRIMARY, "*"), 55);
@@ -231,10 +200,10 @@ static void one_pair_without_p2p(void **state) {
 
 static void gpus_that_cannot_be_used_have_no_pairs(void **state) {
     (void)state;
-    struct node node = node_of(CAPTURES "two-socket-8gpu");
+    struct node node = captured_node("two-socket-8gpu");
     node.gpus.items[2].mig = true;
     snprintf(node.gpus.items[5].unusable, sizeof node.gpus.items[5].unusable, "lost");
-    struct instance_list list = list_of("p2p.write", &node);
+    struct instance_list list = instances_of("p2p.write", &node);
     assert_int_equal(count("p2p.write", &list, LEVEL_PRIMARY, "*"), 30);
     instance_list_free(&list);
     node_free(&node);
@@ -243,7 +212,7 @@ static void gpus_that_cannot_be_used_have_no_pairs(void **state) {
 /* 240 pairs are too many for a round, and for judging together. */
 static void sixteen_gpus(void **state) {
     (void)state;
-    struct node node = node_of(CAPTURES "two-socket-8gpu");
+    struct node node = captured_node("two-socket-8gpu");
     struct gpu_info gpus[16];
     struct gpu_info *own = node.gpus.items;
     for (int i = 0; i < 16; i++) {
@@ -275,8 +244,8 @@ static void sixteen_gpus(void **state) {
 
 static void each_lane_names_gpus_of_its_place(void **state) {
     (void)state;
-    struct node node = node_of(CAPTURES "switches-4gpu");
-    struct instance_list list = list_of("p2p.all", &node);
+    struct node node = captured_node("switches-4gpu");
+    struct instance_list list = instances_of("p2p.all", &node);
     assert_true(list.count >= 8);
     for (size_t i = 0; i < list.count; i++) {
         const struct instance *one = &list.items[i];
