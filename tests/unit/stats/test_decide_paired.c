@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Two places measured in turn: known answers, an independent count of all sign flips, and the rate of false
  * alarms in a simulation with a fixed seed. */
+#include "unit/stats/noise.h"
 #include "unit/unit.h"
 
 #include "stats/decide_paired.h"
@@ -10,20 +11,6 @@
 #include <string.h>
 
 enum { MAX_ROUNDS = 20, MAX_SERIES = 40 };
-
-static uint64_t seed;
-
-static double uniform(void) { /* splitmix64, in (0, 1) */
-    uint64_t z = (seed += UINT64_C(0x9e3779b97f4a7c15));
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return ((double)((z ^ (z >> 31)) >> 11) + 0.5) / 9007199254740992.0;
-}
-
-static double normal(void) {
-    double r = sqrt(-2 * log(uniform()));
-    return r * cos(2 * M_PI * uniform());
-}
 
 struct made {
     int rounds[MAX_SERIES][MAX_ROUNDS];

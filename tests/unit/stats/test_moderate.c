@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The prior of variances against draws from a known one. */
+#include "unit/stats/noise.h"
 #include "unit/unit.h"
 
 #include "stats/moderate.h"
@@ -7,15 +8,6 @@
 #include <math.h>
 
 enum { MANY = 3000 };
-
-static uint64_t seed;
-
-static double uniform(void) { /* splitmix64, in (0, 1) */
-    uint64_t z = (seed += UINT64_C(0x9e3779b97f4a7c15));
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return ((double)((z ^ (z >> 31)) >> 11) + 0.5) / 9007199254740992.0;
-}
 
 /* Chi square of an even number of degrees of freedom: a sum of exponentials. */
 static double chi_square(int df) {
