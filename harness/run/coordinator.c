@@ -310,8 +310,12 @@ static bool run_place(struct coordinator *c, struct run_place *place, int round,
     size_t n = plan_order(place->plan, round, order);
     js *env = coordinator_environment(place->target);
     bool good = true;
+    const struct plan_item *before = NULL;
     place->lost[0] = '\0';
     for (size_t i = 0; good && i < n; i++) {
+        if (plan_settles(before, order[i]))
+            clock_sleep(c->clock, PLAN_SETTLE_MS * NS_PER_MS);
+        before = order[i]->instance.skip == NULL ? order[i] : before;
         good = run_item(c, place, order[i], round, env, err);
         if (good && interrupt_came(c->interrupt))
             good = FAIL(err, ERROR_INTERRUPTED, "interrupted");

@@ -555,16 +555,27 @@ size_t plan_order(const struct plan *plan, int round, const struct plan_item **o
     return put_twins(plan, round, out, n);
 }
 
+bool plan_settles(const struct plan_item *before, const struct plan_item *item) {
+    /* What has a process of its own waits for that one's start anyway. */
+    return before != NULL && item->instance.skip == NULL && item->bench->block != BLOCK_OWN &&
+           before->bench->block != item->bench->block;
+}
+
 double plan_round_seconds(const struct plan *plan, int round, double worker_seconds, double cuda_seconds) {
     double total = worker_seconds;
     bool gpu = false;
+    bool seen[BLOCK_COUNT] = {false};
+    int blocks = 0;
     for (size_t i = 0; i < plan->n_items; i++) {
         const struct plan_item *item = &plan->items[i];
         if (!runs_in(item, round) || item->instance.skip != NULL)
             continue;
         total += item->instance.seconds;
         gpu = gpu || item->bench->needs.gpus > 0;
+        blocks += seen[item->bench->block] || item->bench->block == BLOCK_OWN ? 0 : 1;
+        seen[item->bench->block] = true;
     }
+    total += blocks > 1 ? (blocks - 1) * PLAN_SETTLE_MS * 1e-3 : 0;
     return total + (gpu ? cuda_seconds : 0);
 }
 

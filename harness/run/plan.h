@@ -95,7 +95,15 @@ void plan_free(struct plan *plan);
  * target. `out` has room for n_items; returns the count. Items to be skipped come in round 0 only. */
 size_t plan_order(const struct plan *plan, int round, const struct plan_item **out);
 
-/* Predicted seconds of one round: `start_seconds` for the worker's start, the items' own, CUDA's start. */
+/* Between the last item of a block and the first of the next there is a pause, in which what the one left
+ * behind ends (memory being handed back, helper threads going to sleep, a clock falling back), so that it is
+ * in no figure of the other. Not for heat, and no item's warm-up: that waits for its own clocks. */
+enum { PLAN_SETTLE_MS = 20 };
+/* `before` NULL: nothing ran yet in this round. */
+bool plan_settles(const struct plan_item *before, const struct plan_item *item);
+
+/* Predicted seconds of one round: `worker_seconds` for the worker's start, the items' own, the pauses between
+ * blocks, CUDA's start. */
 double plan_round_seconds(const struct plan *plan, int round, double worker_seconds, double cuda_seconds);
 
 /* The header's "series" array, owned. */
