@@ -241,6 +241,7 @@ static void add_subject(struct access *a, enum access_role role, const char *pat
                         int minor, bool needed) {
     if (a->n_subjects == ACCESS_MAX_SUBJECTS)
         return;
+    a->subjects = mem_grow(a->subjects, a->n_subjects, &a->room_for_subjects, sizeof *a->subjects);
     struct access_subject *subject = &a->subjects[a->n_subjects++];
     *subject = (struct access_subject){.role = role, .want_minor = minor, .needed = needed};
     snprintf(subject->path, sizeof subject->path, "%s", path);
@@ -372,11 +373,12 @@ static void read_v1(struct access *a) {
     }
 }
 
-struct access *access_read(const struct scene *scene) {
-    if (!scene->nodes->known)
-        return NULL;
+static struct access *work_out(const struct scene *scene) {
     struct access *a = mem_zeroed(1, sizeof *a);
     a->scene = scene;
+    a->room_for_subjects = 16;
+    a->subjects =
+        mem_zeroed(a->room_for_subjects, sizeof *a->subjects); /* never NULL: it is walked by pointers */
     a->numbers = look_exists(scene->source, "/proc/devices");
     read_caller(scene, &a->caller);
     read_gpus(a);
@@ -394,12 +396,34 @@ struct access *access_read(const struct scene *scene) {
     return a;
 }
 
-void access_free(struct access *a) {
-    if (a == NULL)
-        return;
+struct access *access_read(const struct scene *scene) {
+    if (!scene->nodes->known)
+        return NULL;
+    struct access *a = scene->access != NULL && *scene->access != NULL ? *scene->access : work_out(scene);
+    a->scene = scene;
+    a->kept = scene->access != NULL;
+    if (a->kept)
+        *scene->access = a;
+    return a;
+}
+
+static void release(struct access *a) {
+    free(a->subjects);
     free(a->v1_list);
     free(a->v1_file);
     free(a);
+}
+
+void access_free(struct access *a) {
+    if (a != NULL && !a->kept)
+        release(a);
+}
+
+void access_forget(const struct scene *scene) {
+    if (scene->access != NULL && *scene->access != NULL) {
+        release(*scene->access);
+        *scene->access = NULL;
+    }
 }
 
 const struct access_subject *access_next(const struct access *a, const struct access_subject *previous,

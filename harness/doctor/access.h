@@ -65,10 +65,11 @@ struct access_caller {
 
 struct access {
     const struct scene *scene;
+    bool kept;                               /* by the scene */
     struct access_gpu gpus[ACCESS_MAX_GPUS]; /* in PCI order */
     size_t n_gpus;
-    struct access_subject subjects[ACCESS_MAX_SUBJECTS];
-    size_t n_subjects;
+    struct access_subject *subjects; /* at most ACCESS_MAX_SUBJECTS */
+    size_t n_subjects, room_for_subjects;
     struct access_caller caller;
     bool numbers;  /* /proc/devices is known; without it a node is judged by what it answers alone */
     bool driver;   /* the kernel has the driver's devices */
@@ -78,9 +79,12 @@ struct access {
     char *v1_file; /* where it is */
 };
 
-/* Large: release with access_free. No nodes looked at: NULL. */
+/* Worked out once a scene, where it keeps it (scene_make). Release with access_free. No nodes looked at:
+ * NULL. */
 struct access *access_read(const struct scene *scene);
 void access_free(struct access *access);
+/* What the scene keeps is released; nobody may hold it any more. */
+void access_forget(const struct scene *scene);
 
 /* The subject of a role with a trouble, after `previous` (NULL: the first); NULL: no more. */
 const struct access_subject *access_next(const struct access *access, const struct access_subject *previous,

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "doctor/scene.h"
 
+#include "base/mem.h"
+#include "doctor/access.h"
+
+#include <stdlib.h>
 #include <string.h>
 
 /* Live, facts say in which container this process is; a capture says it in its manifest. */
@@ -21,9 +25,13 @@ void scene_make(const struct source *source, const struct facts *facts, const st
     containers_read(source, &out->containers);
     driver_state_read(source, &out->driver);
     kernel_log_read(source, &out->log);
+    out->access = mem_zeroed(1, sizeof(struct access *));
 }
 
 void scene_free(struct scene *scene) {
+    access_forget(scene);
+    free(scene->access);
+    scene->access = NULL;
     containers_free(&scene->containers);
     driver_state_free(&scene->driver);
     kernel_log_free(&scene->log);

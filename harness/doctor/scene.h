@@ -14,6 +14,8 @@
 
 #include <stdbool.h>
 
+struct access;
+
 struct scene {
     const struct source *source; /* files, through system/look.h */
     const struct facts *facts;
@@ -25,6 +27,7 @@ struct scene {
     struct driver_state driver;       /* the driver on the disk; owned */
     struct kernel_log log;            /* of this boot; owned */
     const char *manager;              /* "lxc", "docker", "podman", "kubernetes", "none"; "" unknown */
+    struct access **access; /* kept for access_read, which every second rule asks; NULL: it is not */
 };
 
 /* Borrows its arguments and reads the rest through `source`. `baseline` may be NULL. Release with scene_free.

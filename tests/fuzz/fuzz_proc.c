@@ -1,32 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What facts read below /proc: the files one after another, each ended by a line "@". */
+/* What facts read below /proc and /sys, in memory: the input's form is told in memory_fs.h. */
 #define FUZZ_CORPUS "proc"
 #define FUZZ_MUTATIONS 60
 #include "fuzz/fuzz.h"
+#include "fuzz/memory_fs.h"
 #include "system/facts.h"
 
-static const char *const files[] = {
-    "proc/devices",     "proc/driver/nvidia/version", "proc/driver/nvidia/params", "proc/cmdline",
-    "proc/self/status", "proc/self/cgroup",           "proc/self/mountinfo",       "proc/meminfo",
-    "proc/cpuinfo",     "proc/sys/kernel/version",    "sys/module/nvidia/version", "etc/machine-id",
-};
-enum { N_FILES = sizeof files / sizeof *files };
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    static const char mark[] = "\n@\n";
-    const char *at = (const char *)data;
-    size_t left = size;
     struct error err = {0};
-    (void)fuzz_tree();
-    struct source source = {.root = fuzz_folder};
-    for (size_t i = 0; i < N_FILES; i++) {
-        const char *end = memmem(at, left, mark, sizeof mark - 1);
-        size_t length = end == NULL ? left : (size_t)(end - at);
-        fuzz_put(files[i], at, length);
-        size_t used = end == NULL ? left : length + sizeof mark - 1;
-        at += used;
-        left -= used;
-    }
+    char root[] = MEMORY_ROOT;
+    struct source source = {.root = root};
+    memory_unpack((const char *)data, (const char *)data + size);
     struct facts *facts = facts_read(&source, &err);
     js *stable = js_new_object();
     js *moving = js_new_object();
@@ -42,5 +26,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     js_free(stable);
     js_free(moving);
     facts_free(facts);
+    memory_end();
     return 0;
 }
