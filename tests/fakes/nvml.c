@@ -1,66 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A made-up libnvidia-ml.so.1. What it does is read at each call from the file that GPUVET_FAKE_NVML names,
- * lines of "key value": init N, count_code N     what these calls answer (nvmlReturn_t) count N GPUs;
- * addresses fall with the index, so that sorting by address shows lost N                   this GPU answers
- * 15 (lost) processes N              compute processes on each GPU, from PID 1000 on; pid N: this one instead
- * hang WHERE, crash WHERE  where = init, count, gpu, uuid (finding a GPU by it) or utilization delay_ms N
- * before init answers slowdowns earlier, later, both or differ    which numbers the counters of throttled
- * time have; both, but disagreeing. old_replays 1: PCIe replays by their own function only. replays N,
- * throttled_us N         PCIe replays and throttled time; grow N: by so much at each reading. link_gen N,
- * link_width N, power_mw N, temperature N   not there when not set. utilization N: of each GPU. Built with
- * FAKE_OLD it has no more functions than a very old driver.
- */
-#include <signal.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
+/* A made-up libnvidia-ml.so.1. What it does is said in the file that GPUVET_FAKE_NVML names (settings.h):
+ *     init N, count_code N    what these calls answer (nvmlReturn_t)
+ *     count N                 GPUs; addresses fall with the index, so that sorting by address shows
+ *     lost N                  this GPU answers 15 (lost)
+ *     processes N             compute processes on each GPU, from PID 1000 on
+ *     pid N                   this one instead
+ *     hang WHERE              where = init, count, gpu, uuid (finding a GPU by it) or utilization
+ *     crash WHERE             the same places
+ *     delay_ms N              before init answers
+ *     slowdowns WORD          which numbers the counters of throttled time have: earlier, later, both or
+ *                             differ (both, but disagreeing)
+ *     replays N               PCIe replays
+ *     old_replays 1           these by their own function only
+ *     throttled_us N          throttled time
+ *     grow N                  both: by so much at each reading
+ *     link_gen N, link_width N, power_mw N, temperature N     not there when not set
+ *     utilization N           of each GPU
+ * and, of pairs and links, see below. Built with FAKE_OLD it has no more functions than a very old driver. */
+#define FAKE_SETTINGS "GPUVET_FAKE_NVML"
+#include "settings.h"
 
-#define EXPORT __attribute__((visibility("default")))
+#include <stdint.h>
 
 /* GPU n is the pointer n + 1. */
 typedef char *device;
-
-static int setting(const char *key, char *out, size_t size) {
-    const char *path = getenv("GPUVET_FAKE_NVML");
-    FILE *file = path == NULL ? NULL : fopen(path, "re");
-    char line[128], name[64], value[64];
-    int found = 0;
-    while (file != NULL && fgets(line, sizeof line, file) != NULL)
-        if (sscanf(line, "%63s %63s", name, value) == 2 && strcmp(name, key) == 0) {
-            snprintf(out, size, "%s", value);
-            found = 1;
-        }
-    if (file != NULL)
-        fclose(file);
-    return found;
-}
-
-static int number(const char *key, int fallback) {
-    char value[64];
-    return setting(key, value, sizeof value) ? atoi(value) : fallback;
-}
-
-static void misbehave(const char *where) {
-    char value[64];
-    if (setting("crash", value, sizeof value) && strcmp(value, where) == 0) {
-        signal(SIGSEGV, SIG_DFL); /* a sanitizer's handler would turn it into an exit status */
-        raise(SIGSEGV);
-    }
-    while (setting("hang", value, sizeof value) && strcmp(value, where) == 0)
-        pause();
-}
 
 static unsigned index_of(device d) {
     return (unsigned)(uintptr_t)d - 1;
 }
 
 EXPORT int nvmlInit_v2(void) {
-    int ms = number("delay_ms", 0);
-    struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L};
-    nanosleep(&t, NULL);
+    delay();
     misbehave("init");
     return number("init", 0);
 }
