@@ -20,11 +20,7 @@ static void add(const struct node *node, const struct gpu_info *gpu, int directi
     copy_lanes_set(instance, direction);
     if (corrupt != NULL)
         js_set_string(instance->params, "corrupt", corrupt);
-    instance->seconds = 0.36;
-    if (direction != COPY_BOTH) { /* not in every round, so it can take the time of copy.h2d and copy.d2h */
-        instance->operations = 4;
-        instance->seconds = 0.5;
-    }
+    instance->seconds = 0.23;
     link_set(instance, link_path_limits(node, gpu), direction == COPY_BOTH ? 2 : 1);
 }
 

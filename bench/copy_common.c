@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SAMPLES = 3, OPERATIONS = 4, SMALLEST = 4096, PAGEABLE_WARM_MAX = 4 };
+enum { SAMPLES = 3, OPERATIONS = 2, SMALLEST = 4096, PAGEABLE_WARM_MAX = 4 };
 static const double pageable_steady = 0.05;
 static const int64_t bytes_a_sample =
     256 << 20; /* of the smaller copies, as far as a gate can hold so many of them */
@@ -59,7 +59,7 @@ static struct instance *add(const struct maker *m, enum level level, int64_t byt
 }
 
 static void add_pageable(const struct maker *m) {
-    struct instance *instance = add(m, LEVEL_DESCRIPTIVE, COPY_LARGE, "pageable", "ce", 0.5);
+    struct instance *instance = add(m, LEVEL_DESCRIPTIVE, COPY_LARGE, "pageable", "ce", 0.45);
     instance->operations = 1;
     host_mark(m->node, instance);
 }
@@ -75,7 +75,7 @@ static void add_remote(const struct maker *m) {
     for (int rank = 1; near >= 0 && rank < n; rank++) {
         char role[24];
         enum level level = rank == 1 || rank == n - 1 ? LEVEL_DESCRIPTIVE : LEVEL_THOROUGH;
-        struct instance *instance = add(m, level, COPY_LARGE, "pinned", "ce", 0.3);
+        struct instance *instance = add(m, level, COPY_LARGE, "pinned", "ce", 0.25);
         snprintf(role, sizeof role, "remote%d", rank);
         js_set_string(instance->where, "role", role);
         js_set_int(instance->attributes, "os_node", topology_node_os_index(m->node->topology, nodes[rank]));
@@ -88,7 +88,7 @@ static void add_sizes(const struct maker *m) {
     bool shown = true;
     for (int64_t bytes = SMALLEST; bytes < COPY_LARGE; bytes *= 4, shown = !shown) {
         enum level level = shown ? LEVEL_DESCRIPTIVE : LEVEL_THOROUGH;
-        struct instance *instance = add(m, level, bytes, "pinned", "ce", 0.12);
+        struct instance *instance = add(m, level, bytes, "pinned", "ce", 0.08);
         int64_t wanted = bytes_a_sample / bytes;
         instance->operations = wanted > GPU_GATE_MAX_OPERATIONS ? GPU_GATE_MAX_OPERATIONS
                                : wanted < OPERATIONS            ? OPERATIONS
@@ -106,11 +106,11 @@ void copy_bandwidth_instances(const struct node *node, const struct metric *metr
                               struct instance_list *out) {
     for (size_t i = 0; i < node->gpus.count; i++) {
         const struct maker m = {node, &node->gpus.items[i], metric, out};
-        add(&m, LEVEL_PRIMARY, COPY_LARGE, "pinned", "ce", 0.22);
+        add(&m, LEVEL_PRIMARY, COPY_LARGE, "pinned", "ce", 0.13);
         /* How memory was allocated and who copies is the host's doing: one GPU of each node tells. */
         enum level shown = host_first_gpu_of_node(node, i) ? LEVEL_DESCRIPTIVE : LEVEL_THOROUGH;
-        add(&m, shown, COPY_LARGE, "hostalloc", "ce", 0.55);
-        add(&m, shown, COPY_LARGE, "pinned", "sm", 0.22);
+        add(&m, shown, COPY_LARGE, "hostalloc", "ce", 0.4);
+        add(&m, shown, COPY_LARGE, "pinned", "sm", 0.13);
         add_remote(&m);
         if (host_first_gpu_of_node(node, i)) {
             add_pageable(&m);

@@ -37,27 +37,30 @@ static bool use(const struct copy_pair *pair, struct error *err) {
 /* ---- making ---- */
 
 static bool make_host(struct copy_pair *p, struct case_context *context, struct error *err) {
-    switch (p->memory) {
-    case COPY_HOSTALLOC:
-        if (!gpu_host_alloc(p->window, &p->hostalloc, err))
-            return RELAY(err);
-        p->host = p->hostalloc;
-        return true;
-    case COPY_PAGEABLE:
+    if (p->memory == COPY_PAGEABLE) {
         if (!host_memory_suffices(p->window, err) ||
             !host_buffer_make(p->window, p->os_node, &p->pageable, err))
             return RELAY(err);
         p->host = p->pageable.data;
         host_tell_memory(context, &p->pageable, p->name_gpu);
         return true;
-    case COPY_PINNED:
-        break;
     }
-    if (!pinned_take(context->shelf, p->window, p->os_node, &p->pinned, err))
+    enum pinned_how how = p->memory == COPY_HOSTALLOC ? PINNED_HOSTALLOC : PINNED_REGISTERED;
+    if (!pinned_take(context->shelf, how, p->window, p->os_node, p->to_device, &p->pinned, err))
         return RELAY(err);
     p->host = p->pinned->data;
-    host_tell_memory(context, p->pinned, p->name_gpu);
+    if (how == PINNED_REGISTERED)
+        host_tell_memory(context, p->pinned, p->name_gpu);
     return true;
+}
+
+/* Filling takes as long as several copies, and a source is only read: an earlier item's data does as well. */
+static void fill_host(struct copy_pair *p) {
+    if (p->pinned != NULL && pinned_is_filled(p->pinned, p->window, &p->seed))
+        return;
+    host_data_fill(p->host, p->window, p->seed);
+    if (p->pinned != NULL)
+        pinned_mark(p->pinned, p->window, p->seed);
 }
 
 bool copy_pair_make(struct copy_pair *p, struct case_context *context, struct error *err) {
@@ -68,9 +71,11 @@ bool copy_pair_make(struct copy_pair *p, struct case_context *context, struct er
         (p->kernel && !gpu_device_address(p->host, &p->host_for_kernel, err)))
         return RELAY(err);
     if (p->to_device) {
-        host_data_fill(p->host, p->window, p->seed);
+        fill_host(p);
         return true;
     }
+    if (p->pinned != NULL)
+        pinned_mark(p->pinned, 0, 0);
     return gpu_check(pattern_fill_device(p->device, p->window, p->seed, NULL),
                      "cannot fill the device buffer", err) &&
            gpu_synchronize(err);
@@ -79,7 +84,6 @@ bool copy_pair_make(struct copy_pair *p, struct case_context *context, struct er
 void copy_pair_free(struct copy_pair *p, struct shelf *shelf) {
     pinned_give(shelf, p->pinned);
     host_buffer_free(&p->pageable);
-    gpu_host_free(p->hostalloc);
     gpu_free(p->device);
 }
 
@@ -88,12 +92,12 @@ void copy_pair_free(struct copy_pair *p, struct shelf *shelf) {
 bool copy_pair_poison(struct copy_pair *p, struct error *err) {
     p->next = 0;
     p->touched = 0;
-    if (!p->to_device) {
-        host_data_spoil(p->host, p->window);
-        return true;
-    }
+    /* With another seed every word is another one (kernels/pattern.h), so what an earlier copy left on the
+     * host is wrong from now on; writing it all there would take as long as several copies. */
+    if (!p->to_device)
+        p->seed += 0x9e3779b9U;
     return use(p, err) &&
-           gpu_check(pattern_fill_device(p->device, p->window, ~p->seed, NULL),
+           gpu_check(pattern_fill_device(p->device, p->window, p->to_device ? ~p->seed : p->seed, NULL),
                      "cannot spoil the device buffer", err) &&
            gpu_synchronize(err);
 }

@@ -21,14 +21,13 @@ struct copy_pair {
     size_t window; /* of the buffers, a multiple of `bytes`: copies go through it block by block and begin
                       anew */
     int os_node;
-    uint32_t seed;
+    uint32_t seed; /* of the source's data; copy_pair_make takes that of memory which is filled already */
     bool name_gpu; /* in what copy_pair_verify finds, where there are several */
 
     /* Made. */
-    const struct host_buffer *pinned;
+    const struct host_buffer *pinned; /* hostalloc too */
     struct host_buffer pageable;
-    void *hostalloc;
-    void *host;            /* one of the three */
+    void *host;            /* of one of both */
     void *host_for_kernel; /* the same for the GPU */
     void *device;
     size_t next;    /* block */
@@ -44,7 +43,8 @@ void copy_pair_plan(struct copy_pair *pair, const struct case_context *context, 
 bool copy_pair_make(struct copy_pair *pair, struct case_context *context, struct error *err);
 void copy_pair_free(struct copy_pair *pair, struct shelf *shelf);
 
-/* Spoils the destination, so that what no copy reaches is found. Waits. */
+/* What no copy reaches from now on is found: spoils the destination on a device, and gives a source on a
+ * device data of which the destination's has no word at its place. Waits. */
 bool copy_pair_poison(struct copy_pair *pair, struct error *err);
 /* Does not wait, but for pageable memory. */
 bool copy_pair_enqueue(struct copy_pair *pair, gpu_stream stream, int count, struct error *err);

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PART = 16 << 20, MAX_HELPERS = 7, SPOILT = 0xa5 };
+enum { PART = 16 << 20, MAX_HELPERS = 15, SPOILT = 0xa5 };
 
 enum task { FILL, CHECK, SPOIL };
 
@@ -41,15 +41,13 @@ static void do_parts(struct job *job) {
 }
 
 static void *help(void *job) {
-    struct error ignored = {0};
-    pin_release(&ignored); /* a new thread has its maker's one CPU */
     do_parts(job);
     return NULL;
 }
 
 static size_t helpers_wanted(size_t parts) {
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    size_t most = cpus > 1 ? (size_t)cpus - 1 : 0;
+    size_t most = cpus > 1 ? (size_t)cpus / 2 : 0; /* a core each, where a core is two CPUs */
     most = most < MAX_HELPERS ? most : MAX_HELPERS;
     return parts - 1 < most ? parts - 1 : most;
 }
@@ -57,12 +55,20 @@ static size_t helpers_wanted(size_t parts) {
 static void run(struct job *job) {
     pthread_t helpers[MAX_HELPERS];
     size_t n = 0;
+    struct error ignored = {0};
     if (job->bytes == 0)
         return;
     job->parts = (job->bytes + PART - 1) / PART;
     size_t wanted = helpers_wanted(job->parts);
+    /* A new thread has its maker's CPUs: with the one that this thread is pinned to they would wait for each
+     * other. */
+    int cpu = wanted > 0 ? pin_bound_cpu() : -1;
+    if (cpu >= 0)
+        pin_release(&ignored);
     while (n < wanted && pthread_create(&helpers[n], NULL, help, job) == 0)
         n++;
+    if (cpu >= 0)
+        pin_thread(cpu, &ignored);
     do_parts(job); /* all of it where no thread could be made */
     for (size_t i = 0; i < n; i++)
         pthread_join(helpers[i], NULL);

@@ -13,8 +13,11 @@ enum { WORTH_KEEPING = 64 << 20, MAX_KEPT = 64 };
 static const char shelf_name[] = "pinned host memory";
 
 struct entry {
-    struct host_buffer buffer;
+    struct host_buffer buffer; /* the first member: what is given out */
+    enum pinned_how how;
     bool busy;
+    size_t filled; /* bytes, with the pattern of `seed` */
+    uint32_t seed;
 };
 
 struct pool {
@@ -30,13 +33,21 @@ static struct pool *pool_of(struct shelf *shelf) {
     return pool;
 }
 
-/* The smallest that is large enough. */
-static struct entry *find_free(struct pool *pool, size_t bytes, int os_node) {
+/* What a taker would rather have: the smallest that is large enough, of those one as filled as it wants it.
+ */
+static bool is_better(const struct entry *e, const struct entry *best, bool filled) {
+    if (best == NULL || e->buffer.bytes != best->buffer.bytes)
+        return best == NULL || e->buffer.bytes < best->buffer.bytes;
+    return filled ? e->filled > best->filled : e->filled < best->filled;
+}
+
+static struct entry *find_free(struct pool *pool, enum pinned_how how, size_t bytes, int os_node,
+                               bool filled) {
     struct entry *best = NULL;
     for (int i = 0; pool != NULL && i < MAX_KEPT; i++) {
         struct entry *e = &pool->entries[i];
-        if (e->buffer.data != NULL && !e->busy && e->buffer.os_node == os_node && e->buffer.bytes >= bytes &&
-            (best == NULL || e->buffer.bytes < best->buffer.bytes))
+        if (e->buffer.data != NULL && !e->busy && e->how == how && e->buffer.os_node == os_node &&
+            e->buffer.bytes >= bytes && is_better(e, best, filled))
             best = e;
     }
     return best;
@@ -71,8 +82,8 @@ bool host_memory_suffices(size_t bytes, struct error *err) {
                 kib >> 10);
 }
 
-static bool make(size_t bytes, int os_node, struct host_buffer *out, struct error *err) {
-    if (!host_memory_suffices(bytes, err) || !host_buffer_make(bytes, os_node, out, err))
+static bool make_registered(size_t bytes, int os_node, struct host_buffer *out, struct error *err) {
+    if (!host_buffer_make(bytes, os_node, out, err))
         return RELAY(err);
     if (gpu_register(out->data, bytes, err))
         return true;
@@ -80,13 +91,30 @@ static bool make(size_t bytes, int os_node, struct host_buffer *out, struct erro
     return RELAY(err);
 }
 
+static bool make(struct entry *entry, enum pinned_how how, size_t bytes, int os_node, struct error *err) {
+    if (!host_memory_suffices(bytes, err))
+        return RELAY(err);
+    struct host_buffer *out = &entry->buffer;
+    *out = (struct host_buffer){.bytes = bytes, .os_node = os_node, .found_node = -1, .on_node = 1};
+    entry->how = how;
+    entry->filled = 0;
+    return (how == PINNED_HOSTALLOC ? gpu_host_alloc(bytes, &out->data, err)
+                                    : make_registered(bytes, os_node, out, err)) ||
+           RELAY(err);
+}
+
 /* Memory is registered for all GPUs, also for those whose context is made later. Should a driver see that
  * otherwise, a copy of it would wait by itself, behind a gate for ever: so it is asked. */
-static bool make_reachable(struct host_buffer *buffer, struct error *err) {
+static bool make_reachable(struct entry *entry, struct error *err) {
+    struct host_buffer *buffer = &entry->buffer;
     struct error ignored = {0};
     void *address = NULL;
     if (gpu_device_address(buffer->data, &address, &ignored))
         return true;
+    if (entry->how == PINNED_HOSTALLOC) {
+        gpu_host_free(buffer->data);
+        return make(entry, entry->how, buffer->bytes, buffer->os_node, err) || RELAY(err);
+    }
     gpu_unregister(buffer->data);
     if (gpu_register(buffer->data, buffer->bytes, err))
         return true;
@@ -94,25 +122,42 @@ static bool make_reachable(struct host_buffer *buffer, struct error *err) {
     return RELAY(err);
 }
 
-bool pinned_take(struct shelf *shelf, size_t bytes, int os_node, const struct host_buffer **out,
-                 struct error *err) {
+bool pinned_take(struct shelf *shelf, enum pinned_how how, size_t bytes, int os_node, bool filled,
+                 const struct host_buffer **out, struct error *err) {
     struct pool *pool = bytes >= WORTH_KEEPING ? pool_of(shelf) : NULL;
-    struct entry *entry = find_free(pool, bytes, os_node);
+    struct entry *entry = find_free(pool, how, bytes, os_node, filled);
     *out = NULL;
     if (entry == NULL) {
         struct entry *place = find_empty(pool);
         struct entry *own =
             place == NULL ? mem_zeroed(1, sizeof *own) : NULL; /* pinned_give tells it by that */
         entry = place != NULL ? place : own;
-        if (!make(bytes, os_node, &entry->buffer, err)) {
+        if (!make(entry, how, bytes, os_node, err)) {
+            entry->buffer.data = NULL;
             free(own);
             return RELAY(err);
         }
-    } else if (!make_reachable(&entry->buffer, err)) {
+    } else if (!make_reachable(entry, err)) {
         return RELAY(err);
     }
     entry->busy = true;
     *out = &entry->buffer;
+    return true;
+}
+
+static struct entry *entry_of(const struct host_buffer *buffer) {
+    return (struct entry *)(uintptr_t)buffer; /* its first member */
+}
+
+void pinned_mark(const struct host_buffer *buffer, size_t bytes, uint32_t seed) {
+    entry_of(buffer)->filled = bytes;
+    entry_of(buffer)->seed = seed;
+}
+
+bool pinned_is_filled(const struct host_buffer *buffer, size_t bytes, uint32_t *seed) {
+    if (bytes == 0 || entry_of(buffer)->filled < bytes)
+        return false;
+    *seed = entry_of(buffer)->seed;
     return true;
 }
 
@@ -125,8 +170,12 @@ void pinned_give(struct shelf *shelf, const struct host_buffer *buffer) {
             pool->entries[i].busy = false;
             return;
         }
-    struct entry *own = (struct entry *)(uintptr_t)buffer; /* `buffer` is its first member */
-    gpu_unregister(own->buffer.data);
-    host_buffer_free(&own->buffer);
+    struct entry *own = entry_of(buffer);
+    if (own->how == PINNED_HOSTALLOC) {
+        gpu_host_free(own->buffer.data);
+    } else {
+        gpu_unregister(own->buffer.data);
+        host_buffer_free(&own->buffer);
+    }
     free(own);
 }

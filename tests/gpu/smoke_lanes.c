@@ -190,14 +190,14 @@ static void pinned_for_later(struct smoke *t) {
     struct error err = {0};
     const struct host_buffer *buffer = NULL, *again = NULL;
     void *address = NULL;
-    bool good = pinned_take(t->context.shelf, COPY_LARGE, -1, &buffer, &err);
+    bool good = pinned_take(t->context.shelf, PINNED_REGISTERED, COPY_LARGE, -1, false, &buffer, &err);
     char uuid[80];
     snprintf(uuid, sizeof uuid, "%s", t->gpus[1].uuid);
     good = good && gpu_open(uuid, &t->gpus[1], &err);
     good = good && gpu_device_address(buffer->data, &address, &err);
     report(t, good, "pinned memory is known to a GPU whose context came later", err.text);
     pinned_give(t->context.shelf, buffer);
-    good = good && pinned_take(t->context.shelf, COPY_LARGE, -1, &again, &err);
+    good = good && pinned_take(t->context.shelf, PINNED_REGISTERED, COPY_LARGE, -1, false, &again, &err);
     report(t, good && again == buffer, "and is the same for the next item", err.text);
     pinned_give(t->context.shelf, again);
 }

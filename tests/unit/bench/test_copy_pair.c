@@ -143,6 +143,18 @@ void shelf_put(struct shelf *shelf, const char *name, void *thing) {
 
 static struct shelf *const a_shelf = (struct shelf *)&fake;
 
+static void free_pool(void) {
+    struct pool *pool = fake.shelved;
+    for (int i = 0; pool != NULL && i < MAX_KEPT; i++) {
+        if (pool->entries[i].how == PINNED_HOSTALLOC)
+            free(pool->entries[i].buffer.data);
+        else
+            host_buffer_free(&pool->entries[i].buffer);
+    }
+    free(pool);
+    fake = (struct fake){0};
+}
+
 /* ---- pairs ---- */
 
 struct bed {
@@ -240,6 +252,52 @@ static void a_lost_copy_is_found(void **state) {
     }
 }
 
+/* The next item reads what an earlier one filled; what another left there is no data. */
+static void a_source_is_filled_once(void **state) {
+    (void)state;
+    struct bed bed = begin("pinned", "ce");
+    struct copy_pair pair;
+    struct error err = {0};
+    uint32_t seed = 0;
+    bed.context.shelf = a_shelf;
+    for (int i = 0; i < 4; i++) {
+        bool to_device = i != 2;
+        copy_pair_plan(&pair, &bed.context, &gpu, to_device, -1, i);
+        pair.window = WORTH_KEEPING;
+        assert_true(copy_pair_make(&pair, &bed.context, &err) && copy_pair_poison(&pair, &err));
+        if (i == 1)
+            assert_int_equal(pair.seed, seed);
+        else
+            assert_int_not_equal(pair.seed, seed);
+        copy(&pair, BLOCKS);
+        assert_int_equal(verified(&pair).bad, 0);
+        assert_int_equal(fake.registered, 1); /* the same memory */
+        seed = pair.seed;
+        copy_pair_free(&pair, a_shelf);
+    }
+    free_pool();
+    end(&bed);
+}
+
+/* What the warm-up left on the host does not pass for a sample's. */
+static void an_earlier_copy_is_no_later_one(void **state) {
+    (void)state;
+    struct error err = {0};
+    for (int to_device = 0; to_device < 2; to_device++) {
+        struct bed bed = begin("pinned", "ce");
+        struct copy_pair pair = made(&bed, to_device != 0, 0);
+        copy(&pair, BLOCKS);
+        assert_true(copy_pair_poison(&pair, &err));
+        fake.lose = fake.copies + 2;
+        copy(&pair, BLOCKS);
+        struct verification v = verified(&pair);
+        assert_int_equal(v.bad, BLOCK / 4);
+        assert_int_equal(v.first_bad_offset, BLOCK);
+        copy_pair_free(&pair, NULL);
+        end(&bed);
+    }
+}
+
 static void nothing_copied_is_no_success(void **state) {
     (void)state;
     struct bed bed = begin("pinned", "ce");
@@ -297,18 +355,10 @@ static void impossible_sizes(void **state) {
 static const struct host_buffer *taken(size_t bytes, int os_node) {
     const struct host_buffer *buffer = NULL;
     struct error err = {0};
-    if (!pinned_take(a_shelf, bytes, os_node, &buffer, &err))
+    if (!pinned_take(a_shelf, PINNED_REGISTERED, bytes, os_node, false, &buffer, &err))
         fail_msg("%s", err.text);
     assert_true(buffer->bytes >= bytes);
     return buffer;
-}
-
-static void free_pool(void) {
-    struct pool *pool = fake.shelved;
-    for (int i = 0; pool != NULL && i < MAX_KEPT; i++)
-        host_buffer_free(&pool->entries[i].buffer);
-    free(pool);
-    fake = (struct fake){0};
 }
 
 static void large_memory_is_kept(void **state) {
@@ -329,6 +379,41 @@ static void large_memory_is_kept(void **state) {
     assert_ptr_equal(taken(WORTH_KEEPING, -1), b); /* the smallest that does */
     assert_int_equal(fake.registered, 3);
     assert_int_equal(fake.unregistered, 0);
+    free_pool();
+}
+
+/* Each kind goes to those who want it; of several, a source that is filled to whoever reads. */
+static void the_right_one_of_several(void **state) {
+    (void)state;
+    uint32_t seed = 0;
+    fake = (struct fake){0};
+    const struct host_buffer *a = taken(WORTH_KEEPING, -1), *b = taken(WORTH_KEEPING, -1), *c = NULL,
+                             *d = NULL;
+    struct error err = {0};
+    assert_true(pinned_take(a_shelf, PINNED_HOSTALLOC, WORTH_KEEPING, -1, true, &c, &err));
+    assert_false(pinned_is_filled(a, 4, &seed));
+    pinned_mark(b, 8192, 77);
+    assert_true(pinned_is_filled(b, 8192, &seed));
+    assert_int_equal(seed, 77);
+    assert_false(pinned_is_filled(b, 8196, &seed));
+    pinned_give(a_shelf, a);
+    pinned_give(a_shelf, b);
+    pinned_give(a_shelf, c);
+    assert_true(pinned_take(a_shelf, PINNED_REGISTERED, WORTH_KEEPING, -1, true, &d, &err));
+    assert_ptr_equal(d, b);
+    pinned_give(a_shelf, d);
+    assert_ptr_equal(taken(WORTH_KEEPING, -1), a);
+    assert_ptr_equal(taken(WORTH_KEEPING, -1), b); /* rather that than new memory */
+    pinned_mark(b, 0, 0);
+    assert_false(pinned_is_filled(b, 4, &seed));
+    assert_true(pinned_take(a_shelf, PINNED_HOSTALLOC, WORTH_KEEPING, -1, false, &d, &err));
+    assert_ptr_equal(d, c);
+    pinned_give(a_shelf, c);
+    fake.unreachable = true; /* made anew */
+    assert_true(pinned_take(a_shelf, PINNED_HOSTALLOC, WORTH_KEEPING, -1, false, &d, &err));
+    assert_ptr_equal(d, c);
+    assert_int_equal(fake.live, 1);
+    assert_int_equal(fake.registered, 2);
     free_pool();
 }
 
@@ -363,7 +448,7 @@ static void pinning_that_fails_leaves_nothing(void **state) {
         const struct host_buffer *buffer = NULL;
         struct error err = {0};
         fake = (struct fake){.no_pinning = true};
-        assert_false(pinned_take(a_shelf, sizes[i], -1, &buffer, &err));
+        assert_false(pinned_take(a_shelf, PINNED_REGISTERED, sizes[i], -1, false, &buffer, &err));
         assert_null(buffer);
         assert_non_null(strstr(err.text, "cannot pin"));
         fake.no_pinning = false;
@@ -388,10 +473,13 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(copies_walk_through_the_buffer),
         cmocka_unit_test(a_lost_copy_is_found),
+        cmocka_unit_test(a_source_is_filled_once),
+        cmocka_unit_test(an_earlier_copy_is_no_later_one),
         cmocka_unit_test(nothing_copied_is_no_success),
         cmocka_unit_test(damage_is_found),
         cmocka_unit_test(impossible_sizes),
         cmocka_unit_test(large_memory_is_kept),
+        cmocka_unit_test(the_right_one_of_several),
         cmocka_unit_test(small_memory_is_not),
         cmocka_unit_test(memory_that_a_gpu_does_not_see_is_registered_anew),
         cmocka_unit_test(pinning_that_fails_leaves_nothing),
