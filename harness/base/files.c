@@ -11,12 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool read_open(int fd, const char *path, size_t limit, struct text *out, struct error *err) {
-    struct stat st;
-    if (fstat(fd, &st) != 0)
-        return FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot stat %s: %s", path, strerror(errno));
-    if (!S_ISREG(st.st_mode))
-        return FAIL(err, ERROR_DATA, "%s is no regular file", path);
+bool fd_read_all(int fd, const char *path, size_t limit, struct text *out, struct error *err) {
     size_t total = 0;
     char chunk[65536];
     for (;;) {
@@ -32,6 +27,15 @@ static bool read_open(int fd, const char *path, size_t limit, struct text *out, 
             return FAIL(err, ERROR_DATA, "%s is larger than %zu bytes", path, limit);
         text_add_bytes(out, chunk, (size_t)n);
     }
+}
+
+static bool read_open(int fd, const char *path, size_t limit, struct text *out, struct error *err) {
+    struct stat st;
+    if (fstat(fd, &st) != 0)
+        return FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot stat %s: %s", path, strerror(errno));
+    if (!S_ISREG(st.st_mode))
+        return FAIL(err, ERROR_DATA, "%s is no regular file", path);
+    return fd_read_all(fd, path, limit, out, err) || RELAY(err);
 }
 
 bool file_read(const char *path, size_t limit, struct text *out, struct error *err) {

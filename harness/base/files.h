@@ -19,6 +19,9 @@ bool file_replace(const char *path, const char *data, size_t length, struct erro
 /* mkdir -p, new folders with mode 0755 less the umask. */
 bool folder_make(const char *path, struct error *err);
 
+/* Appends what is left of `fd` to `out`; more than `limit` is an error. `path` is for the error's words. */
+bool fd_read_all(int fd, const char *path, size_t limit, struct text *out, struct error *err);
+
 /* All bytes or an error; `fd` may be a pipe. */
 bool fd_write_all(int fd, const char *data, size_t length, struct error *err);
 

@@ -92,22 +92,6 @@ static bool open_place(const char *path, struct place *out, struct error *err) {
 
 /* ---- reading it ---- */
 
-static bool read_bytes(int fd, const char *path, struct text *out, struct error *err) {
-    char chunk[65536];
-    for (;;) {
-        ssize_t n = read(fd, chunk, sizeof chunk);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot read %s: %s", path, strerror(errno));
-        if (n == 0)
-            return true;
-        text_add_bytes(out, chunk, (size_t)n);
-        if (out->length > MEND_FILE_LARGEST)
-            return FAIL(err, ERROR_DATA, "%s is larger than %d bytes", path, MEND_FILE_LARGEST);
-    }
-}
-
 static bool check_kind(const char *path, const struct stat *st, struct error *err) {
     if (S_ISLNK(st->st_mode))
         return FAIL(err, ERROR_DATA, "%s is a link; edit the file where it really is", path);
@@ -134,7 +118,7 @@ static bool read_at(const struct place *place, const char *path, struct text *ou
     bool good = fstat(fd, st) == 0;
     if (!good)
         FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot look at %s: %s", path, strerror(errno));
-    good = good && check_kind(path, st, err) && read_bytes(fd, path, out, err);
+    good = good && check_kind(path, st, err) && fd_read_all(fd, path, MEND_FILE_LARGEST, out, err);
     close(fd);
     return good || RELAY(err);
 }
