@@ -30,6 +30,10 @@ static const struct cuda_code codes[] = {
      "dmesg | grep -E 'NVRM|Xid'; nvidia-smi -L; leave that GPU out by CUDA_VISIBLE_DEVICES"},
     {201, "CUDA_ERROR_INVALID_CONTEXT", "the process has no context, or one that was destroyed",
      "the program's own order of calls"},
+    {209, "CUDA_ERROR_NO_BINARY_FOR_GPU",
+     "a library has no code for this GPU: it was built for other architectures and holds no PTX for a newer one",
+     "which library was being loaded (CUDA_LOG_FILE, strace -e openat); cuobjdump --list-elf of it beside "
+     "nvidia-smi --query-gpu=compute_cap"},
     {214, "CUDA_ERROR_ECC_UNCORRECTABLE", "a GPU's memory has an error that cannot be corrected",
      "nvidia-smi -q -d ECC,ROW_REMAPPER; reset the GPU; the kernel log's Xid 48, 63, 64, 94, 95"},
     {304, "CUDA_ERROR_OPERATING_SYSTEM",

@@ -123,12 +123,19 @@ static void say_missing(const struct scene *scene, struct findings *out) {
     }
 }
 
+/* What answers, hangs or dies was loaded, wherever it lies: by GPUVET_LIBCUDA, say, or a program's own path.
+ */
+static bool was_loaded(const struct scene *scene) {
+    int code = -1;
+    return scene_probe(scene, "cuInit", &code) != PROBE_UNKNOWN;
+}
+
 static void check_missing(const struct scene *scene, struct findings *out) {
     const char *path = versions_library(scene, "cuda");
     bool used = versions_is_loaded(scene) == 1 &&
                 (!scene->container || versions_nvml_works(scene) || versions_container_wants(scene)) &&
                 (scene->container || versions_gpu(scene, 0) != NULL);
-    if (path == NULL && used && versions_libraries_known(scene) && !versions_cuda_works(scene)) {
+    if (path == NULL && used && versions_libraries_known(scene) && !was_loaded(scene)) {
         say_missing(scene, out);
     } else if (path != NULL && used && file_list_size(scene->source, &scene->driver.files, path) == 0 &&
                !versions_cuda_works(scene)) {

@@ -118,6 +118,34 @@ if [ -e "$FAKES/libcuda.so" ] && [ -e "$FAKES/libnvml.so" ]; then
     echo "node /dev/nvidia-uvm" >fake_cuda # as root's libcuda does
     rig "rm /dev/nvidia-uvm"
     found "info uvm.node-missing"
+    # Every code of cuInit that is known, through the whole of doctor: told by its name, whatever explains it here; and a
+    # library that answered is not missing.
+    while read -r code name; do
+        echo "init $code" >fake_cuda
+        rig true
+        found "fail cuda.init" "cuInit answers $code ($name)"
+        not_found libs.missing
+        case $code in
+        34) found "fail libs.stub" ;;
+        804) found "fail libs.compat" ;;
+        805) found "fail env.mps" ;;
+        esac
+    done <<'CODES'
+2 CUDA_ERROR_OUT_OF_MEMORY
+3 CUDA_ERROR_NOT_INITIALIZED
+34 CUDA_ERROR_STUB_LIBRARY
+46 CUDA_ERROR_DEVICE_UNAVAILABLE
+100 CUDA_ERROR_NO_DEVICE
+101 CUDA_ERROR_INVALID_DEVICE
+209 CUDA_ERROR_NO_BINARY_FOR_GPU
+304 CUDA_ERROR_OPERATING_SYSTEM
+802 CUDA_ERROR_SYSTEM_NOT_READY
+803 CUDA_ERROR_SYSTEM_DRIVER_MISMATCH
+804 CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE
+805 CUDA_ERROR_MPS_CONNECTION_FAILED
+999 CUDA_ERROR_UNKNOWN
+CODES
+    echo "init 0" >fake_cuda
     rig "rm /dev/nvidia-uvm; /dev/gpuvet doctor >/dev/null || true; [ ! -e /dev/nvidia-uvm ] || exit 9"
 else
     echo "no made-up libraries in $FAKES: hangs of the driver were not tried"
