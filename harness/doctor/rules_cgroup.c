@@ -2,6 +2,7 @@
 /* The device cgroup: which numbers this process, or a running container, may open at all. */
 #include "base/mem.h"
 #include "doctor/access.h"
+#include "doctor/lost.h"
 #include "system/look.h"
 
 #include <stdlib.h>
@@ -193,8 +194,8 @@ static void check_gpu(const struct scene *scene, struct findings *out) {
     for (const struct access_subject *s = NULL; (s = next_denied(access, s, ROLE_GPU)) != NULL;) {
         if (!s->needed || has_other_trouble(s))
             continue;
-        struct finding *f = denied(scene, access, s, "cgroup.gpu-denied",
-                                   "this GPU is lost, without an error from CUDA or NVML", out);
+        char words[LOST_SIZE];
+        struct finding *f = denied(scene, access, s, "cgroup.gpu-denied", lost_words(scene, words), out);
         if (s->gpu != NULL && s->gpu->asked_by != NULL)
             finding_evidence(f, s->gpu->bdf, "asked for: %s", s->gpu->asked_by);
         if (all)
@@ -385,7 +386,8 @@ static const struct rule rules[] = {
      .title = "the device cgroup denies a GPU that was asked for",
      .needs = needs,
      .cause =
-         "CUDA and NVML leave a GPU whose node the device cgroup denies (EPERM) out of the count, and say nothing",
+         "CUDA and NVML leave a GPU whose node the device cgroup denies (EPERM) out of the count, and say nothing as long "
+         "as another is left; with none left cuInit answers 100",
      .remedy = "allow it in the container's configuration, or do not give it the node",
      .source = matrix,
      .check = check_gpu},

@@ -47,12 +47,102 @@ static const char *unusable_reason(const struct scene *scene, const char *bdf) {
     return NULL;
 }
 
-static void check_unusable(const struct scene *scene, struct findings *out) {
-    struct access *access = access_read(scene);
-    int count = nvml_count(scene);
+static void tell_counts(const struct scene *scene, const struct access_gpu *gpu, int count,
+                        struct finding *f) {
+    const char *reason = unusable_reason(scene, gpu->bdf);
+    if (gpu->bound)
+        finding_evidence(f, "/sys/bus/pci/devices", "%s is bound to nvidia", gpu->bdf);
+    finding_evidence(f, "/proc/driver/nvidia/gpus", gpu->in_proc ? "%s is there" : "%s is not there",
+                     gpu->bdf);
+    if (count >= 0)
+        finding_evidence(f, "nvmlDeviceGetCount", "%d%s%s", count, reason != NULL ? "; " : "",
+                         reason != NULL ? reason : "");
+}
+
+/* A node of the driver's that no GPU of its list owns: of one that it could not start. */
+static bool is_left_over(const struct access_subject *s) {
+    return s->role == ROLE_GPU && s->node != NULL && s->gpu == NULL &&
+           (s->trouble == TROUBLE_NONE || s->trouble == TROUBLE_UNKNOWN || s->trouble == TROUBLE_ERROR);
+}
+
+/* Names of nodes in one text: those left over, or those of the GPUs that NVML lists. */
+static void name_nodes(const struct access *access, bool good, struct text *out) {
+    for (size_t i = 0; i < access->n_subjects; i++) {
+        const struct access_subject *s = &access->subjects[i];
+        bool takes = good ? s->role == ROLE_GPU && s->gpu != NULL && s->gpu->in_nvml && s->node != NULL
+                          : is_left_over(s);
+        if (takes)
+            text_addf(out, "%s%s%s", out->length > 0 ? " " : "", good ? "--device " : "", s->path);
+    }
+}
+
+static void remedy_container(const struct access *access, const char *nodes, struct finding *f) {
+    struct text good = {0};
+    name_nodes(access, true, &good);
+    finding_remedy(
+        f,
+        "recreate this container without %s: no --privileged and no \"all\", but the good GPUs by name: "
+        "--device /dev/nvidiactl --device /dev/nvidia-uvm %s (or --gpus '\"device=UUID,UUID\"'; LXC: take its dev or "
+        "lxc.mount.entry line out)",
+        nodes, text_string(&good));
+    text_free(&good);
+}
+
+/* The node of this GPU, where it is here and nothing is wrong with it. */
+static const char *sound_node(const struct access *access, const struct access_gpu *gpu) {
+    for (size_t i = 0; gpu->minor >= 0 && i < access->n_subjects; i++) {
+        const struct access_subject *s = &access->subjects[i];
+        if (s->gpu == gpu && s->node != NULL && (s->trouble == TROUBLE_NONE || s->trouble == TROUBLE_UNKNOWN))
+            return s->path;
+    }
+    return NULL;
+}
+
+/* Inside of a container a GPU that is left out does harm by its node: cuInit fails as a whole. */
+static void check_container(const struct scene *scene, const struct access *access, int count,
+                            struct findings *out) {
+    struct text orphans = {0};
+    bool told = false;
+    name_nodes(access, false, &orphans);
+    for (size_t i = 0; i < access->n_gpus; i++) {
+        const struct access_gpu *gpu = &access->gpus[i];
+        if (gpu->in_nvml || gpu->of_vm || (!gpu->bound && !gpu->in_proc) || explained(out, gpu) != NULL)
+            continue;
+        const char *own = sound_node(access, gpu);
+        bool by_rest = gpu->minor < 0 && orphans.length > 0;
+        if (own == NULL && !by_rest)
+            continue;
+        const char *nodes = own != NULL ? own : text_string(&orphans);
+        struct finding *f = finding_add(
+            out, "gpu.unusable", SEVERITY_FAIL,
+            "the driver cannot use GPU %s, and %s%s in this container: CUDA does not start, not even on the others",
+            gpu->bdf, nodes, strchr(nodes, ' ') != NULL ? " are (one is its node)" : ", its node, is");
+        tell_counts(scene, gpu, count, f);
+        finding_evidence(f, nodes, own != NULL ? "is here" : "no GPU below /proc/driver/nvidia/gpus has it");
+        remedy_container(access, nodes, f);
+        finding_remedy(f, "on the host, see what the driver said of it: dmesg | grep -E 'NVRM|Xid' (GPU %s)",
+                       gpu->bdf);
+        if (own == NULL && findings_has(out, "nodes.open-error", SEVERITY_FAIL))
+            finding_follows(f, "nodes.open-error");
+        told = told || by_rest;
+    }
+    if (orphans.length > 0 && !told && !findings_has(out, "nodes.open-error", SEVERITY_FAIL) &&
+        in_proc_known(access)) {
+        const char *nodes = text_string(&orphans);
+        struct finding *f = finding_add(
+            out, "gpu.unusable", SEVERITY_FAIL,
+            "%s in this container, of no GPU that the driver can use: CUDA does not start", nodes);
+        finding_evidence(f, nodes, "no GPU below /proc/driver/nvidia/gpus has it");
+        remedy_container(access, nodes, f);
+    }
+    text_free(&orphans);
+}
+
+static void check_host(const struct scene *scene, const struct access *access, int count,
+                       struct findings *out) {
     bool listed = js_is_array(js_get(scene->probes, "gpus")) &&
                   (size_t)count == js_length(js_get(scene->probes, "gpus"));
-    for (size_t i = 0; access != NULL && access->driver && !scene->container && i < access->n_gpus; i++) {
+    for (size_t i = 0; i < access->n_gpus; i++) {
         const struct access_gpu *gpu = &access->gpus[i];
         bool left_out = (in_proc_known(access) && !gpu->in_proc) || (count > 0 && listed && !gpu->in_nvml);
         if (!gpu->bound || !left_out || explained(out, gpu) != NULL)
@@ -60,13 +150,7 @@ static void check_unusable(const struct scene *scene, struct findings *out) {
         struct finding *f =
             finding_add(out, "gpu.unusable", SEVERITY_FAIL,
                         "GPU %s is bound to the nvidia driver, but the driver cannot use it", gpu->bdf);
-        finding_evidence(f, "/sys/bus/pci/devices", "%s is bound to nvidia", gpu->bdf);
-        finding_evidence(f, "/proc/driver/nvidia/gpus", gpu->in_proc ? "%s is there" : "%s is not there",
-                         gpu->bdf);
-        const char *reason = unusable_reason(scene, gpu->bdf);
-        if (count >= 0)
-            finding_evidence(f, "nvmlDeviceGetCount", "%d%s%s", count, reason != NULL ? "; " : "",
-                             reason != NULL ? reason : "");
+        tell_counts(scene, gpu, count, f);
         finding_remedy(f, "see what the driver said of it: dmesg | grep -E 'NVRM|Xid' (GPU %s)", gpu->bdf);
         finding_remedy(
             f,
@@ -74,6 +158,22 @@ static void check_unusable(const struct scene *scene, struct findings *out) {
             "unbind it: echo %s > /sys/bus/pci/drivers/nvidia/unbind",
             gpu->bdf);
     }
+}
+
+static bool cuda_fails(const struct scene *scene) {
+    int code = -1;
+    enum probe_state state = scene_probe(scene, "cuInit", &code);
+    return state != PROBE_UNKNOWN && !(state == PROBE_ANSWERED && code == 0);
+}
+
+static void check_unusable(const struct scene *scene, struct findings *out) {
+    struct access *access = access_read(scene);
+    int count = nvml_count(scene);
+    if (access != NULL && access->driver && !scene->container)
+        check_host(scene, access, count, out);
+    else if (access != NULL && access->driver && count > 0 && cuda_fails(scene) &&
+             js_length(js_get(scene->probes, "gpus")) == (size_t)count)
+        check_container(scene, access, count, out);
     access_free(access);
 }
 
@@ -82,7 +182,8 @@ static void check_unusable(const struct scene *scene, struct findings *out) {
 /* Asked for, its node fine, and neither NVML nor CUDA counts it. */
 static void check_lost(const struct scene *scene, struct findings *out) {
     struct access *access = access_read(scene);
-    int count = nvml_count(scene);
+    int count = nvml_count(scene), code = -1;
+    scene_probe(scene, "cuInit", &code);
     bool listed = js_length(js_get(scene->probes, "gpus")) == (size_t)(count < 0 ? 0 : count);
     for (size_t i = 0; access != NULL && access->driver && count >= 0 && listed && i < access->n_gpus; i++) {
         const struct access_gpu *gpu = &access->gpus[i];
@@ -92,10 +193,14 @@ static void check_lost(const struct scene *scene, struct findings *out) {
         const struct finding *cause = findings_cuda_cause(out);
         if (why == NULL && count == 0 && cause != NULL && strcmp(cause->rule->id, "gpu.lost") != 0)
             why = cause->rule->id; /* what stops all of them stops this one */
-        struct finding *f =
-            finding_add(out, "gpu.lost", SEVERITY_FAIL,
-                        "GPU %s (/dev/nvidia%d) was asked for and is lost: %d GPU%s left, without an error",
-                        gpu->bdf, gpu->minor, count, count == 1 ? " is" : "s are");
+        char left[48];
+        if (count == 0 && code > 0)
+            snprintf(left, sizeof left, "no GPU is left (cuInit %d)", code);
+        else
+            snprintf(left, sizeof left, "%d GPU%s left", count, count == 1 ? " is" : "s are");
+        struct finding *f = finding_add(out, "gpu.lost", SEVERITY_FAIL,
+                                        "GPU %s (/dev/nvidia%d) was asked for and is lost: %s%s", gpu->bdf,
+                                        gpu->minor, left, code == 0 ? ", without an error" : "");
         if (why != NULL)
             finding_follows(f, why);
         finding_evidence(f, gpu->bdf, "asked for: %s", gpu->asked_by);
@@ -155,7 +260,8 @@ static const struct rule rules[] = {
      .area = AREA_CUDA,
      .severity = SEVERITY_FAIL,
      .title = "the driver has a GPU that it cannot use",
-     .needs = "/sys/bus/pci, /proc/driver/nvidia/gpus, probes.json: nvmlInit, gpus",
+     .needs =
+         "/sys/bus/pci, /proc/driver/nvidia/gpus, probes.json: nvmlInit, gpus; in a container also cuInit, dev.tsv",
      .cause =
          "it failed to start or fell off the bus; a container that gets its node (--privileged) may not start CUDA at all, before "
          "CUDA_VISIBLE_DEVICES can leave it out",
@@ -165,9 +271,11 @@ static const struct rule rules[] = {
     {.id = "gpu.lost",
      .area = AREA_CUDA,
      .severity = SEVERITY_FAIL,
-     .title = "a GPU that was asked for is not there, without an error",
+     .title = "a GPU that was asked for is not there",
      .needs = "/sys/bus/pci or /proc/driver/nvidia/gpus, probes.json: nvmlInit, gpus",
-     .cause = "CUDA and NVML leave out what they cannot open, and answer success with one GPU fewer",
+     .cause =
+         "CUDA and NVML leave out what they cannot open, and answer success with one GPU fewer; with none left cuInit "
+         "answers 100",
      .remedy = "see the finding that it follows from, or the kernel log",
      .source = "measured: five ways to lose one GPU of two",
      .check = check_lost},

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Device nodes: there, a device, the right one, and open to whoever asks. */
 #include "doctor/access.h"
+#include "doctor/lost.h"
 #include "doctor/majors.h"
 #include "doctor/shell_word.h"
 #include "system/look.h"
@@ -150,9 +151,13 @@ static void check_gpu_missing(const struct scene *scene, struct findings *out) {
         if (s->gpu == NULL)
             continue;
         bool works = was_answered(scene) && s->gpu->in_nvml;
-        struct finding *f = finding_add(out, "nodes.gpu-missing", works ? SEVERITY_INFO : SEVERITY_FAIL,
-                                        "%s is missing: GPU %s is lost, without an error from CUDA or NVML",
-                                        s->path, s->gpu->bdf);
+        char words[LOST_SIZE];
+        struct finding *f =
+            works ? finding_add(out, "nodes.gpu-missing", SEVERITY_INFO,
+                                "%s is missing; root's CUDA makes it, other users lose GPU %s", s->path,
+                                s->gpu->bdf)
+                  : finding_add(out, "nodes.gpu-missing", SEVERITY_FAIL, "%s, of GPU %s, is missing: %s",
+                                s->path, s->gpu->bdf, lost_words(scene, words));
         access_evidence(f, s);
         finding_evidence(f, s->gpu->bdf, "asked for: %s", s->gpu->asked_by);
         if (scene->container)
@@ -378,7 +383,7 @@ static void check_lsm(const struct scene *scene, struct findings *out) {
 }
 
 /* The driver's own answer. EIO is what nvidia_open says of a GPU that it cannot start or that is gone. */
-static void driver_refuses(const struct access_subject *s, struct finding *f) {
+static void driver_refuses(const struct scene *scene, const struct access_subject *s, struct finding *f) {
     bool gpu = s->role == ROLE_GPU;
     const char *bdf = s->gpu != NULL && s->gpu->bdf[0] != '\0' ? s->gpu->bdf : NULL;
     if (strcmp(s->node->open, "EIO") == 0)
@@ -389,6 +394,12 @@ static void driver_refuses(const struct access_subject *s, struct finding *f) {
     finding_remedy(f, "the driver itself %s: dmesg | grep -E 'NVRM|Xid'%s",
                    strcmp(s->node->open, "EIO") == 0 ? "answers an I/O error" : "refuses",
                    gpu ? "; then reset or re-seat this GPU, or reload the driver" : "");
+    if (gpu && scene->container)
+        finding_remedy(
+            f,
+            "until it is mended, recreate this container without %s (no --privileged, no \"all\": name the "
+            "good GPUs); where a bad one is in it CUDA may not start at all",
+            s->path);
     if (gpu && bdf != NULL)
         finding_remedy(f, "lspci -s %s: \"rev ff\" there says that it does not answer on the bus any more",
                        bdf);
@@ -416,7 +427,7 @@ static void check_error(const struct scene *scene, struct findings *out) {
                                   "container by dev0:, --device or CDI");
                 continue;
             }
-            driver_refuses(s, f);
+            driver_refuses(scene, s, f);
         }
     access_free(access);
 }
@@ -490,7 +501,9 @@ static const struct rule rules[] = {
      .severity = SEVERITY_FAIL,
      .title = "the node of a GPU that was asked for is missing",
      .needs = "dev.tsv, /proc/driver/nvidia/gpus",
-     .cause = "CUDA and NVML leave a GPU whose node they cannot open out of the count, and say nothing",
+     .cause =
+         "CUDA and NVML leave a GPU whose node they cannot open out of the count, and say nothing as long as "
+         "another is left; with none left cuInit answers 100",
      .remedy = "nvidia-modprobe -c MINOR; give it to the container",
      .source = matrix,
      .check = check_gpu_missing},
@@ -509,7 +522,7 @@ static const struct rule rules[] = {
      .severity = SEVERITY_FAIL,
      .title = "a GPU's node has a minor that no GPU has",
      .needs = "dev.tsv, /proc/driver/nvidia/gpus",
-     .cause = "open() answers ENODEV, and the GPU is left out without an error",
+     .cause = "open() answers ENODEV, and the GPU is left out, without an error as long as another is left",
      .remedy = "make it anew with the minor of /proc/driver/nvidia/gpus/*/information",
      .source = matrix},
     {.id = "nodes.minor-wrong",
