@@ -271,8 +271,6 @@ static bool call_sample(struct case_context *context, struct launch_bench *b, st
                         struct error *err) {
     int64_t idle_us = case_number(context, "idle_us");
     enum gpu_wait how = launch_wait(context);
-    if (!launch_wake(context, b, err))
-        return RELAY(err);
     for (int i = 0; i < WARM; i++)
         if (!copy_and_wait(context, b, how, err))
             return RELAY(err);
@@ -286,16 +284,13 @@ static bool call_sample(struct case_context *context, struct launch_bench *b, st
             return RELAY(err);
         samples_add(out, (double)(clock_raw() - start) / 1e3);
     }
-    return launch_still_awake(context, b, err) || RELAY(err);
+    return true;
 }
 
 static bool sample(struct case_context *context, struct samples *out, struct error *err) {
-    struct launch_bench b = {0};
-    if (is_chase(context))
-        return chase_sample(context, out, err) || RELAY(err);
-    bool good = launch_bench_make(&b, err) && call_sample(context, &b, out, err);
-    launch_bench_free(&b);
-    return good;
+    bool good =
+        is_chase(context) ? chase_sample(context, out, err) : launch_sample(context, call_sample, out, err);
+    return good || RELAY(err);
 }
 
 static bool verify(struct case_context *context, struct verification *out, struct error *err) {

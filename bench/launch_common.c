@@ -136,3 +136,12 @@ bool launch_still_awake(struct case_context *context, struct launch_bench *b, st
         js_append_string(context->flags, "sm-clock-moved");
     return true;
 }
+
+bool launch_sample(struct case_context *context, launch_samples_fn *take, struct samples *out,
+                   struct error *err) {
+    struct launch_bench b = {0};
+    bool good = launch_bench_make(&b, err) && launch_wake(context, &b, err) && take(context, &b, out, err) &&
+                launch_still_awake(context, &b, err);
+    launch_bench_free(&b);
+    return good || RELAY(err);
+}

@@ -58,4 +58,11 @@ bool launch_gated(struct launch_bench *b, gpu_queue_fn *queue, void *arg, double
 bool launch_wake(struct case_context *context, struct launch_bench *b, struct error *err);
 bool launch_still_awake(struct case_context *context, struct launch_bench *b, struct error *err);
 
+/* A case's sample slot on a bench of its own: `take` takes the samples of a GPU that is awake before the
+ * first one and was so until after the last. */
+typedef bool launch_samples_fn(struct case_context *context, struct launch_bench *b, struct samples *out,
+                               struct error *err);
+bool launch_sample(struct case_context *context, launch_samples_fn *take, struct samples *out,
+                   struct error *err);
+
 #endif

@@ -48,8 +48,6 @@ static bool sample_on(struct case_context *context, struct launch_bench *b, stru
     if (kernels < 1 || kernels > GPU_GATE_MAX_OPERATIONS)
         return FAIL(err, ERROR_DATA, "%d kernels: 1 to %d may wait behind a gate", kernels,
                     GPU_GATE_MAX_OPERATIONS);
-    if (!launch_wake(context, b, err))
-        return RELAY(err);
     for (int i = 0; i < WARM; i++)
         if (!queue(&kernels, b->stream, err) || !gpu_stream_wait(b->stream, err))
             return RELAY(err);
@@ -61,14 +59,11 @@ static bool sample_on(struct case_context *context, struct launch_bench *b, stru
             return RELAY(err);
         samples_add(out, seconds * 1e6 / kernels);
     }
-    return launch_still_awake(context, b, err);
+    return true;
 }
 
 static bool sample(struct case_context *context, struct samples *out, struct error *err) {
-    struct launch_bench b = {0};
-    bool good = launch_bench_make(&b, err) && sample_on(context, &b, out, err);
-    launch_bench_free(&b);
-    return good;
+    return launch_sample(context, sample_on, out, err) || RELAY(err);
 }
 
 const struct bench_case case_launch_gap = {

@@ -44,8 +44,6 @@ static bool sample_on(struct case_context *context, struct launch_bench *b, stru
                       struct error *err) {
     int64_t idle_us = case_number(context, "idle_us");
     enum gpu_wait how = launch_wait(context);
-    if (!launch_wake(context, b, err))
-        return RELAY(err);
     for (int i = 0; i < WARM; i++)
         if (!launch_and_wait(b, how, err))
             return RELAY(err);
@@ -57,14 +55,11 @@ static bool sample_on(struct case_context *context, struct launch_bench *b, stru
             return RELAY(err);
         samples_add(out, (double)(clock_raw() - start) / 1e3);
     }
-    return launch_still_awake(context, b, err);
+    return true;
 }
 
 static bool sample(struct case_context *context, struct samples *out, struct error *err) {
-    struct launch_bench b = {0};
-    bool good = launch_bench_make(&b, err) && sample_on(context, &b, out, err);
-    launch_bench_free(&b);
-    return good;
+    return launch_sample(context, sample_on, out, err) || RELAY(err);
 }
 
 const struct bench_case case_launch_latency = {

@@ -122,24 +122,18 @@ static bool sample_on(struct case_context *context, struct launch_bench *b, stru
                       struct error *err) {
     int64_t delay_ns = case_number(context, "delay_us") * NS_PER_US;
     /* The delay ends on a step of the device's timer, the same step every time: asked once. */
-    if (!launch_wake(context, b, err) || !launch_delay(b, delay_ns, true, err) ||
-        !gpu_stream_wait(b->stream, err))
+    if (!launch_delay(b, delay_ns, true, err) || !gpu_stream_wait(b->stream, err))
         return RELAY(err);
     int64_t length_ns = (int64_t)b->words->ns;
     js_set_int(context->extra, "delay_ns", length_ns);
     if (length_ns < delay_ns || length_ns > 2 * delay_ns)
         return FAIL(err, ERROR_GPU, "a kernel of %lld ns lasted %lld ns by the GPU's own clock",
                     (long long)delay_ns, (long long)length_ns);
-    if (!take_samples(context, b, delay_ns, length_ns, out, err))
-        return RELAY(err);
-    return launch_still_awake(context, b, err);
+    return take_samples(context, b, delay_ns, length_ns, out, err) || RELAY(err);
 }
 
 static bool sample(struct case_context *context, struct samples *out, struct error *err) {
-    struct launch_bench b = {0};
-    bool good = launch_bench_make(&b, err) && sample_on(context, &b, out, err);
-    launch_bench_free(&b);
-    return good;
+    return launch_sample(context, sample_on, out, err) || RELAY(err);
 }
 
 const struct bench_case case_launch_sync = {

@@ -105,30 +105,18 @@ enum gpu_wait launch_wait(const struct case_context *context) {
     return strcmp(case_text(context, "wait"), "block") == 0 ? GPU_WAIT_BLOCK : GPU_WAIT_SPIN;
 }
 
-bool launch_bench_make(struct launch_bench *b, struct error *err) {
-    (void)b, (void)err;
-    return true;
-}
-
-void launch_bench_free(struct launch_bench *b) {
-    (void)b;
-}
-
 void launch_rest(int64_t us) {
     assert_int_equal(us, 10000);
     note("rest");
 }
 
-bool launch_wake(struct case_context *context, struct launch_bench *b, struct error *err) {
-    (void)context, (void)b, (void)err;
+bool launch_sample(struct case_context *context, launch_samples_fn *take, struct samples *out,
+                   struct error *err) {
+    struct launch_bench b = {0};
     note("wake");
-    return true;
-}
-
-bool launch_still_awake(struct case_context *context, struct launch_bench *b, struct error *err) {
-    (void)context, (void)b, (void)err;
+    bool good = take(context, &b, out, err);
     note("still awake");
-    return true;
+    return good;
 }
 
 bool gpu_wait_for(gpu_stream stream, enum gpu_wait how, gpu_event event, struct error *err) {
