@@ -23,6 +23,8 @@ enum {
     SAMPLES = 12,
     WINDOW_US = 8000,
     STEPS = 25000, /* a sample of the chase: about 2.5 ms */
+    TOUCHERS = 8,  /* cores that have a buffer's pages cleared: more would be in each other's way */
+    CHUNK = 2 << 20,
     MAX_CORES = 1024,
     MAX_NODES = 64,
 };
@@ -49,14 +51,15 @@ static int64_t buffer_bytes(int64_t cache) {
     return bytes;
 }
 
-/* Clearing pages at 10 GB/s, then filling and checking (0.5 ns a byte, shared by the cores) or linking lines
- * (12 ns each), then the samples. */
+/* A round is short, so what comes before the samples is done by several cores or left out: clearing pages (5
+ * GB/s a core), filling and checking (0.5 ns a byte, shared by the cores), linking and flushing the lines
+ * that are walked (40 ns each). */
 static double seconds_of(int which, int64_t bytes, int cores) {
-    double clearing = (double)bytes / 10e9;
+    double clearing = (double)bytes / 5e9 / (cores > TOUCHERS ? TOUCHERS : cores > 0 ? cores : 1);
     if (which == BANDWIDTH)
         return clearing + (double)bytes * 0.5e-9 / (cores > 0 ? cores : 1) +
                (SAMPLES + 1) * WINDOW_US * 1e-6 + 0.01;
-    return clearing + (double)bytes / CHASE_LINE * 12e-9 + (SAMPLES + 1) * STEPS * 130e-9 + 0.005;
+    return clearing + (SAMPLES + 1) * STEPS * (40e-9 + 130e-9) + 0.005;
 }
 
 /* Judged: a GPU's node with its own memory. */
@@ -84,8 +87,7 @@ static void add(const struct node *node, int which, int cpu_node, int mem_node, 
     js_set_int(instance->params, "bytes", bytes);
     if (corrupt != NULL)
         js_set_string(instance->params, "corrupt", corrupt);
-    if (which == BANDWIDTH)
-        host_set_cpus(instance, cpus, n);
+    host_set_cpus(instance, cpus, which == BANDWIDTH || n < TOUCHERS ? n : TOUCHERS);
     instance->samples = SAMPLES;
     instance->seconds = seconds_of(which, bytes, n);
     host_mark(node, instance);
@@ -135,20 +137,35 @@ static double huge_share(const struct host_buffer *buffer) {
     return share;
 }
 
+/* The kernel clears each page as it is touched. By several cores, in turns of a huge page: one alone takes
+ * longer for 1 GiB than all samples together. */
+static void touch_body(struct host_team *team, void *shared, int index) {
+    (void)team;
+    struct state *s = shared;
+    int n = s->n < TOUCHERS ? s->n : TOUCHERS;
+    for (size_t chunk = (size_t)index * CHUNK; chunk < s->buffer.bytes; chunk += (size_t)n * CHUNK)
+        for (size_t at = chunk; at < chunk + CHUNK && at < s->buffer.bytes; at += 4096)
+            ((volatile unsigned char *)s->buffer.data)[at] = 1;
+}
+
 static bool prepare(struct case_context *context, struct error *err) {
     struct state *s = mem_zeroed(1, sizeof *s);
     context->state = s;
     size_t bytes = (size_t)case_number(context, "bytes");
     int os_node = (int)js_get_int(context->attributes, "os_node", -1);
     s->n = host_cpus(context, s->cpus, MAX_CORES);
-    s->stream = s->n > 0;
+    s->stream = strcmp(context->metric, metrics[BANDWIDTH].name) == 0;
     s->corrupt = case_text(context, "corrupt")[0] != '\0';
     s->seed = pattern_seed(context->seed, 0);
     s->wanted = context->wanted_samples;
     if (bytes < (1u << 20) || (bytes & (bytes - 1)) != 0)
         return FAIL(err, ERROR_DATA, "bytes must be a power of two from 1 MiB");
-    if (!host_buffer_make(bytes, os_node, &s->buffer, err))
+    if (s->n < 1)
+        return FAIL(err, ERROR_DATA, "no CPUs to measure from");
+    if (!host_buffer_reserve(bytes, os_node, &s->buffer, err) ||
+        !host_team_run(s->cpus, s->n < TOUCHERS ? s->n : TOUCHERS, touch_body, s, err))
         return RELAY(err);
+    host_buffer_read_back(&s->buffer);
     double huge = huge_share(&s->buffer);
     host_tell_memory(context, &s->buffer, false);
     js_set_number(context->extra, "huge_pages", huge);
@@ -195,7 +212,9 @@ static bool sample_chase(struct case_context *context, struct samples *out, stru
     unsigned bits = 0;
     while (((uint64_t)CHASE_LINE << bits) < s->buffer.bytes)
         bits++;
-    chase_fill(s->buffer.data, bits, context->seed);
+    uint64_t loads = (uint64_t)(s->wanted + 1) * STEPS;
+    /* One more than is walked, so that a line left out shows by where the walk ends. */
+    uint64_t length = chase_fill(s->buffer.data, bits, context->seed, loads + 2);
     if (s->corrupt) /* leaves a line out */
         chase_shorten(s->buffer.data, chase_line(STEPS, bits, context->seed));
     uint64_t step = 0;
@@ -208,9 +227,8 @@ static bool sample_chase(struct case_context *context, struct samples *out, stru
         if (i > 0)
             samples_add(out, (double)ns / STEPS);
     }
-    uint64_t lines = UINT64_C(1) << bits;
     uint64_t found = (uint64_t)((char *)at - (char *)s->buffer.data) / CHASE_LINE;
-    uint64_t expected = chase_line(step % lines, bits, context->seed);
+    uint64_t expected = chase_line(step % length, bits, context->seed);
     if (found != expected)
         return FAIL(err, ERROR_VERIFY, "after %llu loads at line %llu instead of %llu",
                     (unsigned long long)step, (unsigned long long)found, (unsigned long long)expected);

@@ -56,7 +56,7 @@ bool pin_release(struct error *err) {
 }
 
 /* Nodes of a sample of the pages. A kernel or seccomp filter that does not tell leaves found_node at -1. */
-static void find_pages(struct host_buffer *buffer) {
+void host_buffer_read_back(struct host_buffer *buffer) {
     void *pages[PAGES_ASKED];
     int status[PAGES_ASKED];
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -97,7 +97,7 @@ static bool bind_to_node(struct host_buffer *buffer, struct error *err) {
                        strerror(errno));
 }
 
-bool host_buffer_make(size_t bytes, int os_node, struct host_buffer *out, struct error *err) {
+bool host_buffer_reserve(size_t bytes, int os_node, struct host_buffer *out, struct error *err) {
     *out = (struct host_buffer){.bytes = bytes, .os_node = os_node, .found_node = -1, .on_node = 1};
     out->data = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (out->data == MAP_FAILED) {
@@ -106,13 +106,18 @@ bool host_buffer_make(size_t bytes, int os_node, struct host_buffer *out, struct
                            strerror(errno));
     }
     madvise(out->data, bytes, MADV_HUGEPAGE); /* fewer faults while touching; no matter if refused */
-    if (!bind_to_node(out, err)) {
-        host_buffer_free(out);
+    if (bind_to_node(out, err))
+        return true;
+    host_buffer_free(out);
+    return false;
+}
+
+bool host_buffer_make(size_t bytes, int os_node, struct host_buffer *out, struct error *err) {
+    if (!host_buffer_reserve(bytes, os_node, out, err))
         return false;
-    }
     for (size_t at = 0; at < bytes; at += 4096) /* the kernel clears each page as it is touched */
         ((volatile unsigned char *)out->data)[at] = 1;
-    find_pages(out);
+    host_buffer_read_back(out);
     return true;
 }
 

@@ -28,6 +28,10 @@ struct host_buffer {
     double on_node; /* share of the sampled pages on os_node; 1 where os_node is -1 */
 };
 bool host_buffer_make(size_t bytes, int os_node, struct host_buffer *out, struct error *err);
+/* The same in steps, for one that is so large that several threads touch it: reserved and bound; touched by
+ * the caller; read back. */
+bool host_buffer_reserve(size_t bytes, int os_node, struct host_buffer *out, struct error *err);
+void host_buffer_read_back(struct host_buffer *buffer);
 void host_buffer_free(struct host_buffer *buffer);
 
 #endif

@@ -53,7 +53,7 @@ static void another_order_for_each_seed(void **state) {
 static void *filled(unsigned bits, uint64_t seed) {
     void *buffer = NULL;
     assert_int_equal(posix_memalign(&buffer, 4096, (size_t)CHASE_LINE << bits), 0);
-    chase_fill(buffer, bits, seed);
+    assert_int_equal(chase_fill(buffer, bits, seed, UINT64_MAX), UINT64_C(1) << bits);
     return buffer;
 }
 
@@ -86,6 +86,31 @@ static void a_lost_line_shows(void **state) {
     free(buffer);
 }
 
+/* Of a long order only what is walked is written; it arrives at the same lines, and nothing else is touched.
+ */
+static void only_what_is_walked(void **state) {
+    (void)state;
+    enum { BITS = 12, LINES = 1 << BITS, STEPS = 300 };
+    void *whole = filled(BITS, 31);
+    unsigned char *part = NULL;
+    assert_int_equal(posix_memalign((void **)&part, 4096, (size_t)CHASE_LINE * LINES), 0);
+    memset(part, 0xee, (size_t)CHASE_LINE * LINES);
+    uint64_t length = chase_fill(part, BITS, 31, STEPS);
+    assert_true(length == STEPS || length == LINES); /* where lines cannot be flushed */
+    void *start = address(part, chase_line(0, BITS, 31));
+    for (uint64_t n = 0; n < STEPS; n++)
+        assert_int_equal((unsigned char *)chase_walk(start, n) - part,
+                         (unsigned char *)chase_walk(address(whole, chase_line(0, BITS, 31)), n) -
+                             (unsigned char *)whole);
+    assert_ptr_equal(chase_walk(start, length), start);
+    size_t written = 0;
+    for (size_t line = 0; line < LINES; line++)
+        written += part[line * CHASE_LINE + 7] != 0xee ? 1 : 0; /* the highest byte of an address */
+    assert_int_equal(written, length);
+    free(part);
+    free(whole);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_line_once),
@@ -93,6 +118,7 @@ int main(void) {
         cmocka_unit_test(another_order_for_each_seed),
         cmocka_unit_test(arrives_where_it_must),
         cmocka_unit_test(a_lost_line_shows),
+        cmocka_unit_test(only_what_is_walked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
