@@ -13,8 +13,6 @@
 enum { BYTES = 128 << 20, SAMPLES = 3, OPERATIONS = 1, NVLINK_OPERATIONS = 4, GPUS = 3 };
 static const double lane_seconds = 0.006; /* making, filling and checking one */
 
-static const struct metric metrics[] = {{"bandwidth", QUANTITY_BANDWIDTH, TIMING_HOST}, {0}};
-
 static const struct series_row series[] = {
     {.metric = "bandwidth", .statistic = "", .delta_rel = 0.02, .between_rel = 0.02, .descriptive = true},
     {0},
@@ -109,7 +107,7 @@ static void set_cost(const struct maker *m, const struct p2p_pattern *pattern, s
 
 static struct instance *add(const struct maker *m, const struct p2p_pattern *pattern, bool read,
                             const char *engine, enum level level) {
-    struct instance *instance = instance_add(m->out, &metrics[0], level);
+    struct instance *instance = instance_add(m->out, p2p_bandwidth, level);
     const struct p2p_path *first = path_of(m, pattern->lanes[0]);
     const struct topology *topology = m->party.node->topology;
     set_where(m, pattern, instance->where);
@@ -185,7 +183,7 @@ static void instances(const struct node *node, struct instance_list *out) {
     struct maker m = {.out = out};
     p2p_gather(node, &m.party);
     m.n_paths = p2p_paths(&m.party, &m.paths);
-    if (!p2p_skip_all(&m.party, GPUS, m.paths, m.n_paths, &metrics[0], out))
+    if (!p2p_skip_all(&m.party, GPUS, m.paths, m.n_paths, p2p_bandwidth, out))
         add_patterns(&m);
     free(m.paths);
 }
@@ -198,7 +196,7 @@ const struct bench_case case_p2p_all = {
     .block = BLOCK_P2P,
     .loads_link = true,
     .needs = {.gpus = GPUS, .peer = true},
-    .metrics = metrics,
+    .metrics = p2p_bandwidth,
     .series = series,
     .instances = instances,
     .prepare = p2p_prepare,

@@ -7,13 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct metric metrics[] = {{"bandwidth", QUANTITY_BANDWIDTH, TIMING_HOST}, {0}};
-
-static const struct series_row series[] = {
-    {.metric = "bandwidth", .statistic = "", .delta_rel = 0.02, .between_rel = 0.01},
-    {0},
-};
-
 struct maker {
     const struct p2p_party *party;
     struct instance_list *out;
@@ -22,7 +15,7 @@ struct maker {
 static struct instance *add(const struct maker *m, const struct p2p_path *path, const char *direction,
                             enum level level, bool read, const char *engine) {
     bool both = strcmp(direction, "both") == 0;
-    struct instance *instance = p2p_instance(m->party, path, &metrics[0], level, read, m->out);
+    struct instance *instance = p2p_instance(m->party, path, p2p_bandwidth, level, read, m->out);
     p2p_set_copies(instance, path, read, engine, PEER_LARGE);
     js_set_string(instance->params, "access", read ? "read" : "write");
     js_set_string(instance->params, "direction", direction);
@@ -51,7 +44,7 @@ static void instances(const struct node *node, struct instance_list *out) {
     p2p_gather(node, &party);
     int n = p2p_paths(&party, &paths);
     const struct maker m = {&party, out};
-    bool none = p2p_skip_all(&party, 2, paths, n, &metrics[0], out);
+    bool none = p2p_skip_all(&party, 2, paths, n, p2p_bandwidth, out);
     for (int i = 0; !none && i < n; i++)
         for (int k = i + 1; k < n; k++)
             if (paths[i].from == paths[k].to && paths[i].to == paths[k].from)
@@ -68,8 +61,8 @@ const struct bench_case case_p2p_bidir = {
     .block = BLOCK_P2P,
     .loads_link = true,
     .needs = {.gpus = 2, .peer = true},
-    .metrics = metrics,
-    .series = series,
+    .metrics = p2p_bandwidth,
+    .series = p2p_bandwidth_series,
     .instances = instances,
     .prepare = p2p_prepare,
     .sample = p2p_sample,

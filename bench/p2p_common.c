@@ -22,6 +22,13 @@ enum {
 static const double assumed_gbps = 25;      /* where the limit is not known */
 static const double set_up_seconds = 0.008; /* gate, events, filling and checking */
 
+const struct metric p2p_bandwidth[] = {{"bandwidth", QUANTITY_BANDWIDTH, TIMING_HOST}, {0}};
+
+const struct series_row p2p_bandwidth_series[] = {
+    {.metric = "bandwidth", .statistic = "", .delta_rel = 0.02, .between_rel = 0.01},
+    {0},
+};
+
 /* ---- pairs ---- */
 
 void p2p_gather(const struct node *node, struct p2p_party *out) {

@@ -58,7 +58,12 @@ void p2p_set_copies(struct instance *instance, const struct p2p_path *path, bool
 /* Estimated seconds of an item that copies `copies` times `bytes` through `gbps` (NAN: unknown). */
 double p2p_seconds(double copies, double bytes, double gbps);
 
-/* Slots of the cases that copy through lanes (bench/lanes.h): p2p.write, read, bidir and all.
+/* What the cases that copy through lanes (bench/lanes.h) measure, p2p.write, read, bidir and all, and how the
+ * first three compare it. */
+extern const struct metric p2p_bandwidth[];
+extern const struct series_row p2p_bandwidth_series[];
+
+/* Their slots.
  *
  * `where` with from and to: one lane, from → to. With the parameter direction: a second one back;
  * direction=one measures the first while the other runs twice as long, both the sum. `attributes.lanes`:

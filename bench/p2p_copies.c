@@ -11,14 +11,13 @@ enum { SMALLEST = 4096, STAGED_SAMPLES = 3 };
 
 struct maker {
     const struct p2p_party *party;
-    const struct metric *metric;
     bool read;
     struct instance_list *out;
 };
 
 static struct instance *add(const struct maker *m, const struct p2p_path *path, enum level level,
                             const char *engine, int64_t bytes) {
-    struct instance *instance = p2p_instance(m->party, path, m->metric, level, m->read, m->out);
+    struct instance *instance = p2p_instance(m->party, path, p2p_bandwidth, level, m->read, m->out);
     p2p_set_copies(instance, path, m->read, engine, bytes);
     link_set(instance, path->limits, 1);
     return instance;
@@ -52,14 +51,13 @@ static void add_damaged(const struct maker *m, const struct p2p_path *path) {
         js_set_string(add(m, path, LEVEL_HIDDEN, "ce", PEER_LARGE)->params, "corrupt", damages[i]);
 }
 
-void p2p_copies_instances(const struct node *node, const struct metric *metric, bool read,
-                          struct instance_list *out) {
+void p2p_copies_instances(const struct node *node, bool read, struct instance_list *out) {
     struct p2p_party party;
     struct p2p_path *paths = NULL;
     p2p_gather(node, &party);
     int n = p2p_paths(&party, &paths);
-    const struct maker m = {&party, metric, read, out};
-    bool none = p2p_skip_all(&party, 2, paths, n, metric, out);
+    const struct maker m = {&party, read, out};
+    bool none = p2p_skip_all(&party, 2, paths, n, p2p_bandwidth, out);
     for (int i = 0; !none && i < n; i++) {
         const struct p2p_path *path = &paths[i];
         struct instance *first = add(&m, path, level_of(&m, path), "ce", PEER_LARGE);

@@ -5,7 +5,6 @@
 
 #include "bench/p2p_common.h"
 
-void p2p_copies_instances(const struct node *node, const struct metric *metric, bool read,
-                          struct instance_list *out);
+void p2p_copies_instances(const struct node *node, bool read, struct instance_list *out);
 
 #endif

@@ -3,15 +3,8 @@
  */
 #include "bench/p2p_copies.h"
 
-static const struct metric metrics[] = {{"bandwidth", QUANTITY_BANDWIDTH, TIMING_HOST}, {0}};
-
-static const struct series_row series[] = {
-    {.metric = "bandwidth", .statistic = "", .delta_rel = 0.02, .between_rel = 0.01},
-    {0},
-};
-
 static void instances(const struct node *node, struct instance_list *out) {
-    p2p_copies_instances(node, &metrics[0], true, out);
+    p2p_copies_instances(node, true, out);
 }
 
 const struct bench_case case_p2p_read = {
@@ -21,8 +14,8 @@ const struct bench_case case_p2p_read = {
     .block = BLOCK_P2P,
     .loads_link = true,
     .needs = {.gpus = 2, .peer = true},
-    .metrics = metrics,
-    .series = series,
+    .metrics = p2p_bandwidth,
+    .series = p2p_bandwidth_series,
     .instances = instances,
     .prepare = p2p_prepare,
     .sample = p2p_sample,

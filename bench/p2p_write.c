@@ -3,15 +3,8 @@
  * kernel copies, and the staged control (peer access off) for one pair of each kind. */
 #include "bench/p2p_copies.h"
 
-static const struct metric metrics[] = {{"bandwidth", QUANTITY_BANDWIDTH, TIMING_HOST}, {0}};
-
-static const struct series_row series[] = {
-    {.metric = "bandwidth", .statistic = "", .delta_rel = 0.02, .between_rel = 0.01},
-    {0},
-};
-
 static void instances(const struct node *node, struct instance_list *out) {
-    p2p_copies_instances(node, &metrics[0], false, out);
+    p2p_copies_instances(node, false, out);
 }
 
 const struct bench_case case_p2p_write = {
@@ -21,8 +14,8 @@ const struct bench_case case_p2p_write = {
     .block = BLOCK_P2P,
     .loads_link = true,
     .needs = {.gpus = 2, .peer = true},
-    .metrics = metrics,
-    .series = series,
+    .metrics = p2p_bandwidth,
+    .series = p2p_bandwidth_series,
     .instances = instances,
     .prepare = p2p_prepare,
     .sample = p2p_sample,
