@@ -90,12 +90,12 @@ static struct instance *add(const struct party *party, int one, int direction, e
     js_set(instance->attributes, "os_nodes", os_nodes(party, instance->where));
     copy_lanes_set(instance, direction);
     instance->cpu = topology_pin_cpu(topology, topology_device_node(topology, gpu->bdf));
-    /* The sum of both ways needs the most memory: getting it, 0.13 s a lane, and filling it the first time
+    /* The sum of both ways needs the most memory: getting it, 0.05 s a lane, and filling it the first time
      * are its. */
     instance->seconds =
         direction == COPY_BOTH ? 0.32 + 0.02 * (double)party->n : 0.17 + 0.02 * (double)party->n;
     if (one == ALL && direction == COPY_BOTH)
-        instance->seconds += (2 * 0.13 + 0.02) * (double)party->n;
+        instance->seconds += (2 * 0.05 + 0.02) * (double)party->n;
     if (one != ALL)
         link_set(instance, link_path_limits(party->node, gpu), times);
     else

@@ -75,7 +75,7 @@ static void add_remote(const struct maker *m) {
     for (int rank = 1; near >= 0 && rank < n; rank++) {
         char role[24];
         enum level level = rank == 1 || rank == n - 1 ? LEVEL_DESCRIPTIVE : LEVEL_THOROUGH;
-        struct instance *instance = add(m, level, COPY_LARGE, "pinned", "ce", 0.25);
+        struct instance *instance = add(m, level, COPY_LARGE, "pinned", "ce", 0.2);
         snprintf(role, sizeof role, "remote%d", rank);
         js_set_string(instance->where, "role", role);
         js_set_int(instance->attributes, "os_node", topology_node_os_index(m->node->topology, nodes[rank]));

@@ -11,5 +11,8 @@ void host_data_fill(void *buffer, size_t bytes, uint32_t seed);
 void host_data_check(const void *buffer, size_t bytes, uint32_t seed, struct pattern_fault *out);
 /* Bytes that are no data. */
 void host_data_spoil(void *buffer, size_t bytes);
+/* One byte of every page, so that the kernel clears them: one thread alone needs longer for that than ten
+ * copies. */
+void host_data_touch(void *buffer, size_t bytes);
 
 #endif

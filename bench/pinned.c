@@ -4,6 +4,7 @@
 #include "base/files.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "bench/host_data.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -83,8 +84,14 @@ bool host_memory_suffices(size_t bytes, struct error *err) {
 }
 
 static bool make_registered(size_t bytes, int os_node, struct host_buffer *out, struct error *err) {
-    if (!host_buffer_make(bytes, os_node, out, err))
+    if (!host_buffer_reserve(bytes, os_node, out, err))
         return RELAY(err);
+    if (out->bound)
+        host_data_touch(out->data, bytes);
+    else
+        for (size_t at = 0; at < bytes; at += 4096)
+            ((volatile char *)out->data)[at] = 1;
+    host_buffer_read_back(out);
     if (gpu_register(out->data, bytes, err))
         return true;
     host_buffer_free(out);

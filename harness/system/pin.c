@@ -90,8 +90,8 @@ static bool bind_to_node(struct host_buffer *buffer, struct error *err) {
     if (buffer->os_node >= WORDS * (int)BITS)
         return FAIL(err, ERROR_SYSTEM, "NUMA node %d is out of range", buffer->os_node);
     mask[(size_t)buffer->os_node / BITS] = 1UL << ((size_t)buffer->os_node % BITS);
-    if (mbind(buffer->data, buffer->bytes, MPOL_BIND, mask, WORDS * BITS, 0) == 0 || errno == EPERM ||
-        errno == ENOSYS)
+    buffer->bound = mbind(buffer->data, buffer->bytes, MPOL_BIND, mask, WORDS * BITS, 0) == 0;
+    if (buffer->bound || errno == EPERM || errno == ENOSYS)
         return true;
     return FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot bind memory to NUMA node %d: %s", buffer->os_node,
                        strerror(errno));

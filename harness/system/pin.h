@@ -24,6 +24,7 @@ struct host_buffer {
     void *data;
     size_t bytes;
     int os_node;    /* asked for; -1 none */
+    bool bound;     /* to it, whoever touches the pages; else they are where the one runs who does */
     int found_node; /* where the pages are; -1 unknown (the kernel does not say), -2 on several nodes */
     double on_node; /* share of the sampled pages on os_node; 1 where os_node is -1 */
 };

@@ -215,6 +215,12 @@ static void threads_fill_and_check_as_one_does(void **state) {
     assert_int_equal(together.expected, pattern_word(wrong[2], 77));
     assert_int_equal(together.found, pattern_word(wrong[2], 77) ^ 0x10);
     assert_memory_equal(&alone, &together, sizeof alone);
+    memset(buffer, 0, bytes);
+    host_data_touch(buffer, bytes);
+    size_t touched = 0;
+    for (size_t i = 0; i < bytes; i += 4096)
+        touched += ((char *)buffer)[i] == 1;
+    assert_int_equal(touched, (bytes + 4095) / 4096);
     host_data_spoil(buffer, bytes);
     host_data_check(buffer, bytes, 77, &together);
     assert_int_equal(together.bad, bytes / 4);
