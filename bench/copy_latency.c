@@ -5,10 +5,10 @@
  */
 #include "base/clock.h"
 #include "base/mem.h"
+#include "bench/chase_common.h"
 #include "bench/copy_common.h"
 #include "bench/host_common.h"
 #include "bench/launch_common.h"
-#include "gpu/chase.h"
 #include "kernels/chase.h"
 #include "system/pin.h"
 
@@ -142,20 +142,14 @@ static void instances(const struct node *node, struct instance_list *out) {
 /* ---- the chase ---- */
 
 struct chase_state {
-    gpu_stream stream;
+    struct chase_run run;
     struct host_buffer paged;
     bool registered;
     void *hostalloc;
-    struct gpu_chase chase;
-    struct gpu_chase_result last;
 };
 
-static bool is_chase(const struct case_context *context) {
-    return case_number(context, "hops") > 0;
-}
-
 static bool chase_memory(struct case_context *context, struct chase_state *s, void **out, struct error *err) {
-    size_t bytes = s->chase.bytes;
+    size_t bytes = s->run.chase.bytes;
     if (strcmp(case_text(context, "memory"), "hostalloc") == 0) {
         if (!gpu_host_alloc(bytes, &s->hostalloc, err))
             return RELAY(err);
@@ -175,71 +169,39 @@ static bool chase_prepare(struct case_context *context, struct error *err) {
     struct chase_state *s = mem_zeroed(1, sizeof *s);
     void *memory = NULL;
     context->state = s;
-    s->chase = (struct gpu_chase){.bytes = (size_t)case_number(context, "bytes"),
-                                  .stride = (size_t)case_number(context, "stride"),
-                                  .hops = (uint32_t)case_number(context, "hops"),
-                                  .plain = strcmp(case_text(context, "loads"), "plain") == 0};
-    if (s->chase.stride < 8 || s->chase.stride % 8 != 0 || s->chase.bytes % s->chase.stride != 0)
-        return FAIL(err, ERROR_DATA, "the buffer of %zu bytes is no multiple of the stride, %zu",
-                    s->chase.bytes, s->chase.stride);
-    if (!gpu_stream_make(&s->stream, err) || !chase_memory(context, s, &memory, err))
+    struct gpu_chase *chase = &s->run.chase;
+    if (!chase_plan(context, chase, err) || !gpu_stream_make(&s->run.stream, err) ||
+        !chase_memory(context, s, &memory, err))
         return RELAY(err);
-    chase_fill_host(memory, s->chase.bytes, s->chase.stride);
-    s->chase.memory = memory;
+    chase_fill_host(memory, chase->bytes, chase->stride);
+    chase->memory = memory;
     return true;
 }
 
-static bool sweep(const struct case_context *context, struct chase_state *s, struct error *err) {
-    return gpu_chase_sweep(&s->chase, &context->gpu, s->stream, &s->last, err) || RELAY(err);
-}
-
 /* Until two sweeps in a row take the same time: by then link and clock are awake. */
-static bool chase_warm(struct case_context *context, struct error *err) {
-    struct chase_state *s = context->state;
+static bool chase_warm(struct case_context *context, struct chase_run *run, struct error *err) {
     double last = NAN;
     for (int i = 0; i < CHASE_WARM_MAX; i++) {
-        if (!sweep(context, s, err))
+        if (!chase_sweep(context, run, err))
             return RELAY(err);
-        if (s->last.wrong > 0 || fabs(s->last.ns - last) <= chase_steady * last)
+        if (run->last.wrong > 0 || fabs(run->last.ns - last) <= chase_steady * last)
             return true;
-        last = s->last.ns;
+        last = run->last.ns;
     }
     js_append_string(context->flags, "not-steady");
     return true;
 }
 
 static bool chase_sample(struct case_context *context, struct samples *out, struct error *err) {
-    struct chase_state *s = context->state;
-    if (!chase_warm(context, err))
-        return RELAY(err);
-    for (int i = 0; i < context->wanted_samples && s->last.wrong == 0; i++) {
-        if (!sweep(context, s, err))
-            return RELAY(err);
-        samples_add(out, s->last.ns);
-        js_append_number(context->sm_mhz, s->last.sm_mhz);
-    }
-    if (out->count == 0) /* astray in the warm-up already: verify() says so, about a sample */
-        samples_add(out, s->last.ns);
-    js_set_int(context->extra, "multiprocessors", s->last.multiprocessors);
-    return true;
-}
-
-/* Each chase must have ended where the chain leads. */
-static void chase_verify(const struct case_context *context, struct verification *out) {
-    const struct chase_state *s = context->state;
-    snprintf(out->what, sizeof out->what, "ends of the pointer chases");
-    out->checked_bytes = s->last.hops * sizeof(uint64_t);
-    out->bad = (uint64_t)s->last.wrong;
-    out->first_bad_offset = s->last.wrong_at;
-    out->expected = (uint32_t)s->last.expected;
-    out->found = (uint32_t)s->last.found;
+    struct chase_run *run = &((struct chase_state *)context->state)->run;
+    return (chase_warm(context, run, err) && chase_take_samples(context, run, out, err)) || RELAY(err);
 }
 
 static void chase_finish(struct case_context *context) {
     struct chase_state *s = context->state;
     if (s == NULL)
         return;
-    gpu_stream_free(s->stream);
+    gpu_stream_free(s->run.stream);
     if (s->registered)
         gpu_unregister(s->paged.data);
     host_buffer_free(&s->paged);
@@ -251,14 +213,14 @@ static void chase_finish(struct case_context *context) {
 /* ---- slots ---- */
 
 static bool prepare(struct case_context *context, struct error *err) {
-    if (is_chase(context))
+    if (chase_is_wanted(context))
         return chase_prepare(context, err) || RELAY(err);
     bool to_device = strcmp(case_text(context, "direction"), "h2d") == 0;
     return to_device ? copy_prepare_h2d(context, err) : copy_prepare_d2h(context, err);
 }
 
 static bool poison(struct case_context *context, struct error *err) {
-    return is_chase(context) || copy_poison(context, err) || RELAY(err);
+    return chase_is_wanted(context) || copy_poison(context, err) || RELAY(err);
 }
 
 static bool copy_and_wait(struct case_context *context, struct launch_bench *b, enum gpu_wait how,
@@ -288,20 +250,20 @@ static bool call_sample(struct case_context *context, struct launch_bench *b, st
 }
 
 static bool sample(struct case_context *context, struct samples *out, struct error *err) {
-    bool good =
-        is_chase(context) ? chase_sample(context, out, err) : launch_sample(context, call_sample, out, err);
+    bool good = chase_is_wanted(context) ? chase_sample(context, out, err)
+                                         : launch_sample(context, call_sample, out, err);
     return good || RELAY(err);
 }
 
 static bool verify(struct case_context *context, struct verification *out, struct error *err) {
-    if (!is_chase(context))
+    if (!chase_is_wanted(context))
         return copy_verify(context, out, err) || RELAY(err);
-    chase_verify(context, out);
+    chase_verify(&((const struct chase_state *)context->state)->run, out);
     return true;
 }
 
 static void finish(struct case_context *context) {
-    if (is_chase(context))
+    if (chase_is_wanted(context))
         chase_finish(context);
     else
         copy_finish(context);

@@ -3,10 +3,10 @@
  * before. flag: half the time in which a number goes from `from` to `to` and back, written into the flag in
  * the other's memory (st.release.sys), awaited in the own (ld.acquire.sys). */
 #include "base/mem.h"
+#include "bench/chase_common.h"
 #include "bench/p2p_common.h"
 #include "bench/peer_exchange.h"
 #include "bench/peer_memory.h"
-#include "gpu/chase.h"
 #include "gpu/peers.h"
 #include "kernels/chase.h"
 
@@ -72,35 +72,24 @@ static void instances(const struct node *node, struct instance_list *out) {
 /* ---- in the worker ---- */
 
 struct state {
-    gpu_stream stream;
+    struct chase_run run;
     void *memory;
-    struct gpu_chase chase;
-    struct gpu_chase_result last;
     struct peer_exchange *exchange;
     uint64_t exchanged;
 };
-
-static bool is_chase(const struct case_context *context) {
-    return case_number(context, "hops") > 0;
-}
 
 static bool map(const struct gpu_device *from, const struct gpu_device *to, struct error *err) {
     return gpu_peer_enable(from, to, err) == GPU_PEER_ON || error_context(err, "no P2P");
 }
 
 static bool prepare_chase(struct case_context *context, struct state *s, struct error *err) {
-    s->chase = (struct gpu_chase){.bytes = (size_t)case_number(context, "bytes"),
-                                  .stride = (size_t)case_number(context, "stride"),
-                                  .hops = (uint32_t)case_number(context, "hops"),
-                                  .plain = strcmp(case_text(context, "loads"), "plain") == 0};
-    if (s->chase.stride < 8 || s->chase.stride % 8 != 0 || s->chase.bytes % s->chase.stride != 0)
-        return FAIL(err, ERROR_DATA, "the buffer of %zu bytes is no multiple of the stride, %zu",
-                    s->chase.bytes, s->chase.stride);
-    bool good = peer_memory_take(context->shelf, &context->gpus[1], s->chase.bytes, &s->memory, err) &&
-                gpu_check(chase_fill_device(s->memory, s->chase.bytes, s->chase.stride, NULL),
-                          "laying the chain", err) &&
-                gpu_synchronize(err) && gpu_use(&context->gpus[0], err) && gpu_stream_make(&s->stream, err);
-    s->chase.memory = s->memory;
+    struct gpu_chase *chase = &s->run.chase;
+    bool good =
+        chase_plan(context, chase, err) &&
+        peer_memory_take(context->shelf, &context->gpus[1], chase->bytes, &s->memory, err) &&
+        gpu_check(chase_fill_device(s->memory, chase->bytes, chase->stride, NULL), "laying the chain", err) &&
+        gpu_synchronize(err) && gpu_use(&context->gpus[0], err) && gpu_stream_make(&s->run.stream, err);
+    chase->memory = s->memory;
     return good;
 }
 
@@ -112,25 +101,16 @@ static bool prepare(struct case_context *context, struct error *err) {
     const struct gpu_device *from = &context->gpus[0], *to = &context->gpus[1];
     if (!map(from, to, err) || !map(to, from, err))
         return RELAY(err);
-    return is_chase(context) ? prepare_chase(context, s, err)
-                             : peer_exchange_make(from, to, &s->exchange, err);
+    return chase_is_wanted(context) ? prepare_chase(context, s, err)
+                                    : peer_exchange_make(from, to, &s->exchange, err);
 }
 
+/* The first sweep wakes link and clock. */
 static bool sample_chase(struct case_context *context, struct samples *out, struct error *err) {
     struct state *s = context->state;
-    for (int i = -1; i < context->wanted_samples; i++) { /* the first sweep wakes link and clock */
-        if (!gpu_use(&context->gpus[0], err) ||
-            !gpu_chase_sweep(&s->chase, &context->gpus[0], s->stream, &s->last, err))
-            return RELAY(err);
-        if (i < 0 && s->last.wrong == 0)
-            continue;
-        samples_add(out, s->last.ns);
-        js_append_number(context->sm_mhz, s->last.sm_mhz);
-        if (s->last.wrong > 0) /* verify() says so */
-            break;
-    }
-    js_set_int(context->extra, "multiprocessors", s->last.multiprocessors);
-    return true;
+    return (gpu_use(&context->gpus[0], err) && chase_sweep(context, &s->run, err) &&
+            chase_take_samples(context, &s->run, out, err)) ||
+           RELAY(err);
 }
 
 static bool sample_flag(struct case_context *context, struct samples *out, struct error *err) {
@@ -156,23 +136,19 @@ static bool sample_flag(struct case_context *context, struct samples *out, struc
 }
 
 static bool sample(struct case_context *context, struct samples *out, struct error *err) {
-    return is_chase(context) ? sample_chase(context, out, err) : sample_flag(context, out, err);
+    return chase_is_wanted(context) ? sample_chase(context, out, err) : sample_flag(context, out, err);
 }
 
 static bool verify(struct case_context *context, struct verification *out, struct error *err) {
     const struct state *s = context->state;
     (void)err;
-    if (!is_chase(context)) { /* a number that was lost or changed has failed the sample already */
-        snprintf(out->what, sizeof out->what, "flags in both GPUs' memory");
-        out->checked_bytes = 2 * s->exchanged * sizeof(uint32_t);
+    if (chase_is_wanted(context)) {
+        chase_verify(&s->run, out);
         return true;
     }
-    snprintf(out->what, sizeof out->what, "ends of the pointer chases");
-    out->checked_bytes = s->last.hops * sizeof(uint64_t);
-    out->bad = (uint64_t)s->last.wrong;
-    out->first_bad_offset = s->last.wrong_at;
-    out->expected = (uint32_t)s->last.expected;
-    out->found = (uint32_t)s->last.found;
+    /* A number that was lost or changed has failed the sample already. */
+    snprintf(out->what, sizeof out->what, "flags in both GPUs' memory");
+    out->checked_bytes = 2 * s->exchanged * sizeof(uint32_t);
     return true;
 }
 
@@ -180,7 +156,7 @@ static void finish(struct case_context *context) {
     struct state *s = context->state;
     if (s == NULL)
         return;
-    gpu_stream_free(s->stream);
+    gpu_stream_free(s->run.stream);
     peer_memory_give(context->shelf, s->memory);
     peer_exchange_free(s->exchange);
     free(s);
