@@ -2,6 +2,7 @@
 #include "cli/doctor_live.h"
 
 #include "base/clock.h"
+#include "doctor/fabric_manager.h"
 #include "gpu/driver_probe.h"
 #include "system/device_cgroup.h"
 #include "system/probe_live.h"
@@ -36,6 +37,16 @@ static bool would_be_made(const js *probes, const struct facts *facts, const str
     return !root && setuid && device_nodes_find(nodes, "/dev/nvidia-uvm") == NULL;
 }
 
+/* Where CUDA says that the system is not ready: whose manager is installed. */
+static void add_fabric_manager(js *probes, const struct device_nodes *nodes) {
+    enum { NOT_READY = 802 };
+    js *manager = js_get_int(js_get(probes, "cuInit"), "code", -1) == NOT_READY
+                      ? fabric_manager_installed(nodes, "")
+                      : NULL;
+    if (manager != NULL)
+        js_set(probes, "fabric_manager", manager);
+}
+
 bool doctor_live(const js *dead, struct source *source, struct facts **facts, struct device_nodes *nodes,
                  struct error *err) {
     struct clock clock = clock_real();
@@ -55,7 +66,9 @@ bool doctor_live(const js *dead, struct source *source, struct facts **facts, st
         js_set(source->probes, "device_cgroup", cgroup);
     int64_t left = whole_ns - (clock_now(&clock) - start);
     bool ask_cuda = !would_be_made(source->probes, *facts, nodes);
-    driver_probe(source->probes, ask_cuda, left > least_ns ? left : least_ns);
+    driver_probe(source->probes, ask_cuda, !is_host(*facts), left > least_ns ? left : least_ns);
     device_nodes_again(nodes);
+    if (is_host(*facts))
+        add_fabric_manager(source->probes, nodes);
     return true;
 }

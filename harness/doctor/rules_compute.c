@@ -7,11 +7,17 @@
 
 enum { CUDA_UNAVAILABLE = 46 };
 
-static bool is_busy(const struct scene *scene) {
+/* Whether a context on this GPU answered 46: of this one, where each was tried, else of one that is not
+ * named. */
+static bool is_busy(const struct scene *scene, const js *gpu) {
     static const char *const probes[] = {"cuInit", "cuCtxCreate", "cudaSetDevice"};
+    const char *bdf = js_get_string(gpu, "bdf", "");
     for (size_t i = 0; i < sizeof probes / sizeof *probes; i++) {
+        const js *each = js_get(js_get(scene->probes, probes[i]), "gpus");
         int code = -1;
         scene_probe(scene, probes[i], &code);
+        if (js_is_object(each))
+            code = (int)js_get_int(each, bdf, -1);
         if (code == CUDA_UNAVAILABLE)
             return true;
     }
@@ -53,14 +59,13 @@ static void say_exclusive(const js *gpu, int64_t index, const char *mode, struct
 
 static void check(const struct scene *scene, struct findings *out) {
     const js *gpus = js_get(scene->probes, "gpus");
-    bool busy = is_busy(scene);
     for (size_t i = 0; i < js_length(gpus) && i < 64; i++) {
         const js *gpu = js_at(gpus, i);
         const char *mode = js_get_string(gpu, "compute_mode", "");
         int64_t index = js_get_int(gpu, "index", (int64_t)i);
         if (strcasecmp(mode, "prohibited") == 0)
             say_prohibited(gpu, index, out);
-        else if (busy && strncasecmp(mode, "exclusive", strlen("exclusive")) == 0)
+        else if (is_busy(scene, gpu) && strncasecmp(mode, "exclusive", strlen("exclusive")) == 0)
             say_exclusive(gpu, index, mode, out);
     }
 }

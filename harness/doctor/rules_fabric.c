@@ -55,8 +55,12 @@ static const char *unready_state(const struct scene *scene) {
 
 /* ---- its manager ---- */
 
-/* "Fabric Manager version is : 580.95.05" of the capture's command. Release with free. */
+/* Of the installed package or program, or "Fabric Manager version is : 580.95.05" of a capture's command.
+ * Release with free. */
 static char *manager_version(const struct scene *scene) {
+    const char *installed = js_get_string(js_get(scene->probes, "fabric_manager"), "version", NULL);
+    if (driver_is_version(installed))
+        return mem_copy_string(installed);
     const js *command = js_get(js_get(scene->probes, "commands"), "nv-fabricmanager --version");
     const char *s = js_get_string(command, "stdout", "");
     s += strcspn(s, "0123456789");
@@ -116,6 +120,9 @@ static void say_manager(const struct scene *scene, size_t switches, const char *
         finding_evidence(f, "fabric state by NVML", "%s", state);
     if (event != NULL && other)
         finding_evidence(f, "log", "%s", event->text);
+    const char *from = js_get_string(js_get(scene->probes, "fabric_manager"), "from", NULL);
+    if (other && from != NULL)
+        finding_evidence(f, from, "%s", manager);
     if (other) {
         finding_remedy(
             f, "%sinstall nvidia-fabricmanager of exactly %s, then: systemctl restart nvidia-fabricmanager",
@@ -170,7 +177,8 @@ static const struct rule rules[] = {
      .area = AREA_CUDA,
      .severity = SEVERITY_FAIL,
      .title = "the fabric manager is of another version than the driver",
-     .needs = "probes.json: cuInit, gpus, commands; the log; NVSwitches on the PCI bus or in /dev",
+     .needs =
+         "probes.json: cuInit, gpus, fabric_manager, commands; the log; NVSwitches on the PCI bus or in /dev",
      .cause =
          "the manager refuses to start with another driver; until it has set up the NVSwitches cuInit answers 802",
      .remedy = "the driver's version of the fabric manager",

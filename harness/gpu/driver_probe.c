@@ -31,6 +31,18 @@ static void find_symbol(void *library, const char *name, void *to) {
     memcpy(to, &function, sizeof function);
 }
 
+static bool is_exclusive(const js *gpu) {
+    return text_starts(js_get_string(gpu, "compute_mode", ""), "exclusive");
+}
+
+/* Who holds a GPU that takes one process only. */
+static void add_holders(const js *load, js *gpus) {
+    for (size_t k = 0; k < js_length(gpus); k++)
+        for (size_t i = 0; i < js_length(load) && is_exclusive(js_at(gpus, k)); i++)
+            if (js_equal(js_get(js_at(load, i), "uuid"), js_get(js_at(gpus, k), "uuid")))
+                js_set(js_at(gpus, k), "processes", js_copy(js_get(js_at(load, i), "processes")));
+}
+
 /* GPUs that are busy without a process: "utilization_percent" and "processes" in their entries. NVML's figure
  * is of the last second, so what just ended looks the same: asked again later. */
 static void add_ghost_load(struct nvml *nvml, js *gpus) {
@@ -41,6 +53,7 @@ static void add_ghost_load(struct nvml *nvml, js *gpus) {
     bool any = false;
     for (size_t i = 0; i < js_length(load); i++)
         any = any || gpu_is_busy_alone(js_at(load, i));
+    add_holders(load, gpus);
     js_free(load);
     if (!any)
         return;
@@ -87,13 +100,54 @@ static void ask_nvml(void *argument, int fd) {
 
 /* ---- cuInit ---- */
 
+struct question {
+    js *probes; /* what is known so far, and where the answers go */
+    bool container;
+};
+
+/* A held GPU refuses a second context; one that nobody holds is left alone. */
+static void try_contexts(void *library, const struct question *question, js *out) {
+    enum { FREE = 0 };
+    int (*by_address)(int *, const char *) = NULL;
+    int (*retain)(void **, int) = NULL;
+    int (*release)(int) = NULL;
+    find_symbol(library, "cuDeviceGetByPCIBusId", &by_address);
+    find_symbol(library, "cuDevicePrimaryCtxRetain", &retain);
+    find_symbol(library, "cuDevicePrimaryCtxRelease_v2", &release);
+    const js *gpus = js_get(question->probes, "gpus");
+    js *codes = js_new_object();
+    int worst = FREE;
+    for (size_t i = 0; by_address != NULL && retain != NULL && i < js_length(gpus); i++) {
+        const js *gpu = js_at(gpus, i);
+        const js *holders = js_get(gpu, "processes");
+        const char *bdf = js_get_string(gpu, "bdf", "");
+        bool unseen = question->container || !js_is_array(holders);
+        void *context = NULL;
+        int device = 0;
+        if (!is_exclusive(gpu) || (!unseen && js_length(holders) == 0) || by_address(&device, bdf) != 0)
+            continue;
+        int code = retain(&context, device);
+        if (code == FREE && release != NULL)
+            release(device);
+        worst = code != FREE ? code : worst;
+        js_set_int(codes, bdf, code);
+    }
+    if (js_first(codes).key != NULL) {
+        js *answer = js_new_object();
+        js_set_int(answer, "code", worst);
+        js_set(answer, "gpus", codes);
+        js_set(out, "cuCtxCreate", answer);
+    } else {
+        js_free(codes);
+    }
+}
+
 static void ask_cuda(void *argument, int fd) {
     int (*init)(unsigned) = NULL;
     int (*count)(int *) = NULL;
     int (*version)(int *) = NULL;
     int value = 0;
     struct error err = {0};
-    (void)argument;
     struct strings before = {0};
     own_dev_enter(&before);
     js *out = js_new_object();
@@ -120,16 +174,19 @@ static void ask_cuda(void *argument, int fd) {
         js_set_int(out, "cuda_devices", value);
     if (version != NULL && version(&value) == 0)
         js_set_int(answer, "driver_version", value);
+    if (code == 0)
+        try_contexts(library, argument, out);
     js_set(out, "made_by_probe", own_dev_new(&before));
     say(fd, out);
 }
 
 /* ---- both ---- */
 
-static void ask(js *probes, const char *name, void (*body)(void *, int), int64_t limit_ns) {
+static void ask(struct question *question, const char *name, void (*body)(void *, int), int64_t limit_ns) {
+    js *probes = question->probes;
     struct text said = {0};
     struct error err = {0};
-    struct bounded_end end = bounded_ask(body, NULL, limit_ns, limit_ns, BOUNDED_MOST, &said);
+    struct bounded_end end = bounded_ask(body, question, limit_ns, limit_ns, BOUNDED_MOST, &said);
     js *answer = end.how != BOUNDED_LATE && said.length > 0 ? js_parse(said.data, said.length, &err) : NULL;
     for (struct js_member m = js_first(answer); m.key != NULL; m = js_next(answer, m))
         js_set(probes, m.key, js_keep(m.value));
@@ -146,10 +203,11 @@ static void ask(js *probes, const char *name, void (*body)(void *, int), int64_t
     text_free(&said);
 }
 
-void driver_probe(js *probes, bool cuda, int64_t limit_ns) {
+void driver_probe(js *probes, bool cuda, bool container, int64_t limit_ns) {
+    struct question question = {.probes = probes, .container = container};
     struct clock clock = clock_real();
     int64_t start = clock_now(&clock);
-    ask(probes, "nvmlInit", ask_nvml, cuda ? limit_ns / 2 : limit_ns);
+    ask(&question, "nvmlInit", ask_nvml, cuda ? limit_ns / 2 : limit_ns);
     if (cuda)
-        ask(probes, "cuInit", ask_cuda, limit_ns - (clock_now(&clock) - start));
+        ask(&question, "cuInit", ask_cuda, limit_ns - (clock_now(&clock) - start));
 }

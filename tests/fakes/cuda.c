@@ -2,6 +2,7 @@
 /* A made-up libcuda.so.1. What it does is said in the file that GPUVET_FAKE_CUDA names (settings.h):
  *     init N           what cuInit answers (CUresult)
  *     count N          how many devices it has
+ *     context N        what making a context answers
  *     delay_ms N       before cuInit answers
  *     hang init        it never answers
  *     crash init       it dies
@@ -36,4 +37,18 @@ EXPORT int cuDeviceGetCount(int *out) {
 EXPORT int cuDriverGetVersion(int *out) {
     *out = 13000;
     return 0;
+}
+
+EXPORT int cuDeviceGetByPCIBusId(int *out, const char *address) {
+    *out = 0;
+    return address[0] == '\0' ? 101 : 0;
+}
+
+EXPORT int cuDevicePrimaryCtxRetain(void **out, int device) {
+    *out = NULL;
+    return device != 0 ? 101 : number("context", 0);
+}
+
+EXPORT int cuDevicePrimaryCtxRelease_v2(int device) {
+    return device != 0 ? 101 : 0;
 }

@@ -16,6 +16,7 @@
  *     grow N                  both: by so much at each reading
  *     link_gen N, link_width N, power_mw N, temperature N     not there when not set
  *     utilization N           of each GPU
+ *     compute_mode N          0 default, 2 prohibited, 3 exclusive process; not there when not set
  * and, of pairs and links, see below. Built with FAKE_OLD it has no more functions than a very old driver. */
 #define FAKE_SETTINGS "GPUVET_FAKE_NVML"
 #include "settings.h"
@@ -265,6 +266,11 @@ EXPORT int nvmlDeviceGetPowerUsage(device d, unsigned *out) {
 EXPORT int nvmlDeviceGetTemperature(device d, int sensor, unsigned *out) {
     (void)d, (void)sensor;
     return optional("temperature", out);
+}
+
+EXPORT int nvmlDeviceGetComputeMode(device d, unsigned *out) {
+    (void)d;
+    return optional("compute_mode", out);
 }
 
 EXPORT int nvmlDeviceGetMaxPcieLinkGeneration(device d, unsigned *out) {

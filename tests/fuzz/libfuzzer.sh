@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # One fuzz program under libFuzzer with sanitizers, in 256 MB:
-#   tests/fuzz/libfuzzer.sh lxc [RUNS] [SECONDS]     default 1000000 runs, no bound in time
+#   tests/fuzz/libfuzzer.sh lxc [RUNS] [SECONDS] [-FLAG=VALUE…]     default 1000000 runs, no bound in time
 # New inputs stay in the build folder (GPUVET_FUZZ_BUILD, default build-fuzz); what it finds is named at the end.
 set -eu
 name=$1 runs=${2:-1000000} seconds=${3:-0}
@@ -16,4 +16,4 @@ ninja -C "$build" -j2 "fuzz_$name" >/dev/null
 export ASAN_OPTIONS=quarantine_size_mb=16:detect_leaks=1:malloc_context_size=3:max_malloc_fill_size=0
 mkdir -p "$build/corpus/$name" "$build/found"
 exec "$build/tests/fuzz_$name" -runs="$runs" -max_total_time="$seconds" -rss_limit_mb=256 -timeout=10 \
-    -print_final_stats=1 -artifact_prefix="$build/found/$name-" "$build/corpus/$name" "$source/tests/fuzz/$name"
+    -print_final_stats=1 "${@:4}" -artifact_prefix="$build/found/$name-" "$build/corpus/$name" "$source/tests/fuzz/$name"

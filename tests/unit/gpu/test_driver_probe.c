@@ -39,7 +39,7 @@ static js *probe(const char *nvml, const char *cuda, int64_t limit_ns) {
     js *out = js_new_object();
     use_fake("nvml", nvml);
     use_cuda(cuda);
-    driver_probe(out, true, limit_ns);
+    driver_probe(out, true, false, limit_ns);
     return out;
 }
 
@@ -79,7 +79,7 @@ static void nvml_alone(void **state) {
     js *probes = js_new_object();
     use_fake("nvml", "count 1\n");
     use_cuda("init 0\n");
-    driver_probe(probes, false, patient);
+    driver_probe(probes, false, false, patient);
     assert_int_equal(code_of(probes, "nvmlInit"), 0);
     assert_null(js_get(probes, "cuInit"));
     js_free(probes);
@@ -105,13 +105,43 @@ static void absent(void **state) {
     js *probes = js_new_object();
     setenv("GPUVET_NVML", "/nonexistent/libnvidia-ml.so.1", 1);
     setenv("GPUVET_LIBCUDA", "/nonexistent/libcuda.so.1", 1);
-    driver_probe(probes, true, patient);
+    driver_probe(probes, true, false, patient);
     for (int i = 0; i < 2; i++) {
         const js *one = js_get(probes, i == 0 ? "nvmlInit" : "cuInit");
         assert_true(js_is_null(js_get(one, "code")));
         assert_true(js_get_bool(one, "absent", false));
         assert_non_null(strstr(js_get_string(one, "reason", ""), "/nonexistent/"));
     }
+    js_free(probes);
+}
+
+/* A context is tried where it can tell something, and never on a GPU that is free or shared. */
+static void exclusive(void **state) {
+    static const struct {
+        const char *nvml;
+        bool container;
+        int code; /* -1: not tried */
+    } rows[] = {
+        {"count 1\ncompute_mode 3\nprocesses 1\n", false, 46}, /* held by somebody who is seen */
+        {"count 1\ncompute_mode 3\nprocesses 0\n", false, -1}, /* by nobody */
+        {"count 1\ncompute_mode 3\nprocesses 0\n", true, 46},  /* by somebody in another container */
+        {"count 1\ncompute_mode 0\nprocesses 1\n", true, -1},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        js *probes = js_new_object();
+        use_fake("nvml", rows[i].nvml);
+        use_cuda("init 0\ncontext 46\n");
+        driver_probe(probes, true, rows[i].container, patient);
+        assert_int_equal(code_of(probes, "cuInit"), 0);
+        assert_int_equal(code_of(probes, "cuCtxCreate"), rows[i].code);
+        const js *gpu = js_at(js_get(probes, "gpus"), 0);
+        const js *codes = js_get(js_get(probes, "cuCtxCreate"), "gpus");
+        assert_int_equal(js_get_int(codes, js_get_string(gpu, "bdf", "?"), -1), rows[i].code);
+        js_free(probes);
+    }
+    js *probes = probe("count 1\ncompute_mode 3\nprocesses 1\n", "init 999\ncontext 46\n", patient);
+    assert_null(js_get(probes, "cuCtxCreate"));
     js_free(probes);
 }
 
@@ -185,6 +215,7 @@ int main(void) {
         cmocka_unit_test_teardown(nvml_alone, drop_both),
         cmocka_unit_test_teardown(absent, drop_both),
         cmocka_unit_test_teardown(ghost_load, drop_both),
+        cmocka_unit_test_teardown(exclusive, drop_both),
         cmocka_unit_test_teardown(pairs, drop_both),
         cmocka_unit_test_teardown(nothing_stays, drop_both),
         cmocka_unit_test_teardown(no_privileges, drop_both),
