@@ -172,6 +172,7 @@ static void check_unusable(const struct scene *scene, struct findings *out) {
     if (access != NULL && access->driver && !scene->container)
         check_host(scene, access, count, out);
     else if (access != NULL && access->driver && count > 0 && cuda_fails(scene) &&
+             !findings_has(out, "limits.*", SEVERITY_FAIL) && /* NVML met it too, and left GPUs out for it */
              js_length(js_get(scene->probes, "gpus")) == (size_t)count)
         check_container(scene, access, count, out);
     access_free(access);
@@ -193,6 +194,8 @@ static void check_lost(const struct scene *scene, struct findings *out) {
         const struct finding *cause = findings_cuda_cause(out);
         if (why == NULL && count == 0 && cause != NULL && strcmp(cause->rule->id, "gpu.lost") != 0)
             why = cause->rule->id; /* what stops all of them stops this one */
+        if (why == NULL && findings_has(out, "limits.open-files", SEVERITY_FAIL))
+            why = "limits.open-files"; /* some of the nodes could be opened before it was met */
         char left[48];
         if (count == 0 && code > 0)
             snprintf(left, sizeof left, "no GPU is left (cuInit %d)", code);
