@@ -43,6 +43,7 @@ has out "/dev/shm has 64 MiB there"
 has out "a seccomp filter"
 in_box() { docker exec box "$@"; }
 [ -z "$(in_box find /tmp /dev/shm -name '.gpuvet-*')" ] || fail "a file is left in the container"
+host_cases docker:box
 hang_and_kill docker:box
 [ -z "$(in_box find /tmp /dev/shm -name '.gpuvet-*')" ] || fail "a file is left in the container after a kill"
 

@@ -72,6 +72,39 @@ print("cpu", {r["pin"]["cpu"] for r in records if r.get("pin")}, "shm", view["sh
 PY
 }
 
+# host_cases TARGET...: a round of every host case on the host and on each TARGET; each case has been measured on all of
+# them, or is a skip there with its reason.
+host_cases() {
+    local target began=$SECONDS
+    local in=(--in host)
+    for target in "$@"; do in+=(--in "$target"); done
+    expect 0 "$GPUVET" run --profile quick --allow-busy --no-baseline --no-own-placement --rounds 1 --case 'host.*' "${in[@]}"
+    python3 - "$(last_run)" "$GPUVET_SOURCE/bench/cases.def" "$@" <<'PY' || fail "not every host case was measured on host and $*"
+import collections, json, re, sys
+lines = [json.loads(l) for l in open(sys.argv[1])]
+cases = ["host." + name for name in re.findall(r"^CASE\(host_(\w+)\)", open(sys.argv[2]).read(), re.M)]
+targets = ["host"] + sys.argv[3:]
+assert lines[0]["targets"] == targets and lines[-1]["outcome"] == "complete", (lines[0]["targets"], lines[-1])
+seen = collections.defaultdict(list)
+for r in lines:
+    if r["type"] == "record":
+        good = r["outcome"] == "ok" and all(s > 0 for s in r["samples"]) or r["outcome"] == "skip" and r["reason"]
+        assert good, (r["target"], r["case"], r["where"], r["params"], r["outcome"], r.get("reason"))
+        seen[r["target"], r["case"]].append(r)
+for case in cases:
+    done = {t: sorted(json.dumps([r["metric"], r["where"], r["params"], r["outcome"]]) for r in seen[t, case]) for t in targets}
+    assert all(done[t] == done["host"] for t in targets), (case, done)
+    # A place with one CPU has nothing to hand over to.
+    for t in targets:
+        assert any(r["outcome"] == "ok" for r in seen[t, case]) or {r["reason"] for r in seen[t, case]} == {
+            "there is no other core"
+        }, (t, case, done[t])
+counts = collections.Counter((t, r["outcome"]) for (t, _), records in seen.items() for r in records)
+print("host cases:", {f"{t} {outcome}": n for (t, outcome), n in counts.items()})
+PY
+    echo "host cases on host and $*: $((SECONDS - began)) s"
+}
+
 # Whatever gpuvet is still there, as this machine's processes; each container is seen from outside.
 left_processes() {
     local pid parent

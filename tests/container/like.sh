@@ -22,6 +22,7 @@ view = json.loads(open(sys.argv[1]).readline())["places"][sys.argv[2]]["view"]
 assert view["limits"]["nofile"] == 777 and view["limits"]["memlock"] == 65536, view
 assert view["cpus"] == sys.argv[3], view
 PY
+host_cases "like:$job"
 kill -9 $job
 wait $job 2>/dev/null
 

@@ -19,6 +19,7 @@ assert view["limits"]["nofile"] == view["init_limits"]["nofile"] == 2048, view
 assert view["shm_mib"] == 64, view
 PY
 nothing_left 10 "$LXC_ROOT/tmp" "$LXC_ROOT/var/tmp" "$LXC_ROOT/run"
+host_cases "lxc:$NAME"
 hang_and_kill "lxc:$NAME" "$LXC_ROOT/tmp" "$LXC_ROOT/var/tmp" "$LXC_ROOT/run"
 
 # Not running: refused, unless it may be started; then it is stopped again, also when we are killed.

@@ -22,4 +22,5 @@ import json, sys
 assert json.loads(open(sys.argv[1]).readline())["places"][sys.argv[2]]["view"]["user_namespace"]
 PY
 nothing_left 10 "$LXC_ROOT/tmp" "$LXC_ROOT/var/tmp" "$LXC_ROOT/run"
+host_cases "lxc:$NAME"
 hang_and_kill "lxc:$NAME" "$LXC_ROOT/tmp" "$LXC_ROOT/var/tmp" "$LXC_ROOT/run"

@@ -40,6 +40,7 @@ echo running >state
 expect 0 run --in host --in pct:129
 ! grep -qE '^(start|stop)' calls || fail "a running container was started or stopped"
 grep '"type":"record"' "$(last_run)" | grep '"target":"pct:129"' | grep -q '"outcome":"ok"' || fail "nothing measured by pct"
+host_cases pct:129
 # A number is pct's where Proxmox keeps a container of it.
 if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
     : >calls

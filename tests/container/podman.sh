@@ -28,6 +28,7 @@ podman run -d --network none --pids-limit 0 --ulimit nofile=1024:4096 --ulimit n
     gpuvet-test-image sleep infinity >/dev/null 2>podman.err ||
     skip "podman runs no container here: $(tail -1 podman.err | cut -c1-200)"
 measure podman:box
+host_cases podman:box
 hang_and_kill podman:box
 [ -z "$(podman exec box find /tmp /dev/shm -name '.gpuvet-*')" ] || fail "a file is left in the container"
 podman stop -t 0 box >/dev/null 2>&1

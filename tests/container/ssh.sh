@@ -43,6 +43,7 @@ trap 'kill $daemon 2>/dev/null' EXIT
 for _ in $(seq 50); do ssh -o BatchMode=yes node-a true 2>/dev/null && break; sleep 0.1; done
 ssh -o BatchMode=yes node-a true 2>ssh.err || skip "no login over ssh here: $(tail -1 ssh.err)"
 measure ssh:node-a
+host_cases ssh:node-a
 hang_and_kill ssh:node-a /tmp
 expect 2 "$GPUVET" run --rounds 1 --case null --allow-busy --in ssh:nonesuch.invalid
 one_line
