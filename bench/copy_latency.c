@@ -81,7 +81,7 @@ static void add_call(const struct node *node, const struct gpu_info *gpu, const 
     launch_set_wait(node, call, way.wait);
     launch_set_after(call, way.idle_us);
     call->samples = idle ? LAUNCH_IDLE_SAMPLES : CALL_SAMPLES;
-    call->seconds = idle ? LAUNCH_IDLE_SAMPLES * LAUNCH_IDLE_US * 1e-6 + 0.015 : 0.03;
+    call->seconds = idle ? LAUNCH_IDLE_SAMPLES * LAUNCH_IDLE_US * 1e-6 + 0.015 : 0.025;
 }
 
 static void add_device(const struct node *node, const struct gpu_info *gpu, const char *direction, int bytes,

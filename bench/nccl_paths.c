@@ -32,8 +32,8 @@ static void add(const struct p2p_party *party, const struct nccl_group *group, e
     instance->env = js_new_object();
     js_set_string(instance->env, "NCCL_DEBUG", "INFO");
     js_set_string(instance->env, "NCCL_DEBUG_SUBSYS", "INIT,GRAPH,P2P,SHM,NET");
-    instance->seconds = start_seconds + start_seconds_gpu * group->n + nccl_load_estimate() +
-                        nccl_join_estimate(group->n) + 0.1;
+    instance->seconds =
+        start_seconds + start_seconds_gpu * group->n + nccl_load_estimate() + nccl_join_estimate(group->n);
 }
 
 static void instances(const struct node *node, struct instance_list *out) {
@@ -126,7 +126,8 @@ static bool reduce_once(struct nccl_rank *rank, void *arg, struct error *err) {
 }
 
 static bool sample(struct case_context *context, struct samples *out, struct error *err) {
-    struct nccl_set_options options = {.absent_rank = -1, .fresh = true};
+    struct nccl_set_options options = {.absent_rank =
+                                           -1}; /* its process is its own: nothing older is found */
     struct nccl_set *set = NULL;
     struct text text = {0};
     int fd = -1, channels = 0;
@@ -146,8 +147,8 @@ static bool sample(struct case_context *context, struct samples *out, struct err
     }
     if (good)
         samples_add(out, channels);
-    if (got)
-        nccl_set_drop(context, set, context->n_gpus > 0 && set->failed);
+    if (got && set->failed) /* else it ends with its process: leaving takes as long as joining */
+        nccl_set_drop(context, set, true);
     text_free(&text);
     return good || RELAY(err);
 }

@@ -44,18 +44,39 @@ static void describe(int ordinal, const struct cudaDeviceProp *prop, struct gpu_
     format_uuid(&prop->uuid, out->uuid, sizeof out->uuid);
 }
 
-static bool find_device(const char *uuid, struct gpu_device *out, struct error *err) {
-    int count = 0;
-    if (!gpu_start(&count, err))
-        return RELAY(err);
-    for (int i = 0; i < count; i++) {
-        struct cudaDeviceProp prop;
-        if (!CUDA(cudaGetDeviceProperties(&prop, i), "cannot ask for a GPU's properties", err))
+/* What the devices are does not change while a process lives, and asking takes milliseconds a device: every
+ * item opens its GPUs, so they are asked once. */
+static bool all_devices(const struct gpu_device **out, int *count, struct error *err) {
+    enum { MOST = 64 };
+    static struct gpu_device known[MOST];
+    static int n = -1;
+    int found = 0;
+    if (n < 0) {
+        if (!gpu_start(&found, err))
             return RELAY(err);
-        describe(i, &prop, out);
-        if (strcasecmp(out->uuid, uuid) == 0)
-            return true;
+        for (int i = 0; i < found && i < MOST; i++) {
+            struct cudaDeviceProp prop;
+            if (!CUDA(cudaGetDeviceProperties(&prop, i), "cannot ask for a GPU's properties", err))
+                return RELAY(err);
+            describe(i, &prop, &known[i]);
+        }
+        n = found < MOST ? found : MOST;
     }
+    *out = known;
+    *count = n;
+    return true;
+}
+
+static bool find_device(const char *uuid, struct gpu_device *out, struct error *err) {
+    const struct gpu_device *all = NULL;
+    int count = 0;
+    if (!all_devices(&all, &count, err))
+        return RELAY(err);
+    for (int i = 0; i < count; i++)
+        if (strcasecmp(all[i].uuid, uuid) == 0) {
+            *out = all[i];
+            return true;
+        }
     const char *visible = getenv("CUDA_VISIBLE_DEVICES");
     return FAIL(err, ERROR_GPU,
                 "CUDA does not see %s among the %d GPUs that it shows (CUDA_VISIBLE_DEVICES is %s)", uuid,

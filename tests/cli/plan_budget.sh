@@ -39,8 +39,7 @@ P
 }
 budget two-socket-8gpu standard 25 300
 budget two-socket-8gpu quick 25 40
-# 7.5 s, and 0.6 of them once more: loading NCCL and joining take that of every fresh process (two H200).
-budget guest-2gpu standard 8.1 300
+budget guest-2gpu standard 7.5 300
 budget guest-2gpu quick 7.5 40
 
 # How late a core is at worst is judged by the timer on the local core; where that would be too many series together it
@@ -56,4 +55,31 @@ tails two-socket-8gpu thorough primary
 tails two-socket-8gpu quick descriptive
 tails guest-2gpu quick descriptive
 tails guest-2gpu quick primary --case host.wake
+
+# All that nvbandwidth, p2pBandwidthLatencyTest and nccl-tests' five collectives show, in one round of at most 27 s (the
+# peers take 86 s on two H200).
+peers=(--case 'copy.*' --case 'p2p.*' --case memory.copy)
+for one in all_reduce all_gather reduce_scatter sendrecv alltoall; do peers+=(--case "nccl.$one"); done
+expect 0 "$GPUVET" run --dry-run --profile thorough --rounds 1 --from "$CAPTURES/guest-2gpu" "${peers[@]}"
+mv out shown
+expect 0 "$GPUVET" list --profile thorough --from "$CAPTURES/guest-2gpu" "${peers[@]}" --json
+python3 - <<'P' || fail "what the peers show is not all there, or takes too long"
+import json, re
+seconds = float(re.search(r"^1 rounds? of at most ([\d.]+) s", open("shown").read(), re.M)[1])
+keys = [i["key"] for i in json.load(open("out"))["items"] if "skip" not in i]
+# From 32 B: below it nothing whole is left of a part of several.
+wanted = [f"nccl.{op}@1/busbw{{*bytes={1 << e},dtype=float,place=out,ranks=2}}" for e in range(5, 31)
+          for op in ("all_reduce", "all_gather", "reduce_scatter", "sendrecv", "alltoall")]
+copies = [f"copy.{d}@*/bandwidth{{gpu=*;bytes=536870912,*engine={e},memory={m}}}" for d in ("h2d", "d2h")
+          for e, m in (("ce", "pinned"), ("ce", "hostalloc"), ("sm", "pinned"))]
+copies += [f"copy.bidir@*/bandwidth{{gpu=*direction={d},*" for d in ("h2d", "d2h", "both")]
+copies += [f"copy.all@*/bandwidth{{gpu=*gpus=*direction={d},*" for d in ("h2d", "d2h", "both")]
+copies += ["memory.copy@*/bandwidth{gpu=*", "copy.latency@*/chase{*memory=hostalloc*", "p2p.latency@*/chase{*", "p2p.latency@*/flag{*"]
+copies += [f"p2p.{a}@*/bandwidth{{*bytes=536870912,*engine={e},peer=on}}" for a in ("read", "write") for e in ("ce", "sm")]
+copies += ["p2p.write@*/bandwidth{*peer=off}", "p2p.bidir@*/bandwidth{*direction=one,*", "p2p.bidir@*/bandwidth{*direction=both,*"]
+import fnmatch
+missing = [w for w in wanted + copies if not any(fnmatch.fnmatchcase(k, w + "*") for k in keys)]
+assert not missing, f"nothing like {missing}"
+assert seconds <= 27, f"{seconds} s"
+P
 exit 0
