@@ -301,57 +301,6 @@ static void check_containers(const struct scene *scene, struct findings *out) {
         judge_container(js_at(list, i), js_get(js_get(scene->probes, "device_cgroup"), "tried"), out);
 }
 
-/* ---- systemctl daemon-reload takes the rules away ---- */
-
-/* Docker with systemd's cgroups: said by its configuration, or by what "docker info" answered. */
-static bool docker_uses_systemd(const struct scene *scene, const char **file, char **value) {
-    struct text text = {0};
-    *file = "/etc/docker/daemon.json";
-    bool uses = look_bytes(scene->source, *file, LOOK_LARGE, &text) &&
-                strstr(text_string(&text), "native.cgroupdriver=systemd") != NULL;
-    text_free(&text);
-    const char *info = js_get_string(js_get(js_get(scene->probes, "commands"), "docker info"), "stdout", "");
-    if (!uses && strstr(info, "Cgroup Driver: systemd") != NULL) {
-        *file = "docker info";
-        uses = true;
-    }
-    *value = uses ? mem_copy_string("native.cgroupdriver=systemd") : NULL;
-    return uses;
-}
-
-/* systemd looks rules up by /dev/char/MAJOR:MINOR. */
-static void check_reload(const struct scene *scene, struct findings *out) {
-    struct access *access = access_read(scene);
-    const char *file = NULL;
-    char *value = NULL;
-    struct finding *f = NULL;
-    bool applies = access != NULL && !scene->container && docker_uses_systemd(scene, &file, &value);
-    for (size_t i = 0; applies && i < access->n_subjects; i++) {
-        const struct access_subject *s = &access->subjects[i];
-        char link[64];
-        if (!s->needed || s->node == NULL || s->trouble != TROUBLE_NONE)
-            continue;
-        snprintf(link, sizeof link, "/dev/char/%d:%d", s->want_major, s->want_minor);
-        if (device_nodes_find(scene->nodes, link) != NULL)
-            continue;
-        if (f == NULL) {
-            f = finding_add(
-                out, "cgroup.reload-loses-gpu", SEVERITY_WARN,
-                "running Docker containers will lose the GPU at the next systemctl daemon-reload");
-            finding_evidence(f, file, "%s", value);
-            finding_remedy(
-                f,
-                "nvidia-ctk system create-dev-char-symlinks --create-all, and at each boot (a udev rule on module nvidia: "
-                "RUN+=\"/usr/bin/nvidia-ctk system create-dev-char-symlinks --create-all\")");
-            finding_remedy(f, "or CDI (nvidia-ctk cdi generate), --device for each node, or \"exec-opts\": "
-                              "[\"native.cgroupdriver=cgroupfs\"] in /etc/docker/daemon.json");
-        }
-        finding_evidence(f, link, "missing, for %s", s->path);
-    }
-    free(value);
-    access_free(access);
-}
-
 static const char matrix[] = "measured: each fault injected on a machine with H200 GPUs, driver 580.159.04";
 static const char needs[] =
     "dev.tsv, /proc/devices; probes.json: device_cgroup, or /sys/fs/cgroup/devices/devices.list";
@@ -410,17 +359,6 @@ static const struct rule rules[] = {
      .remedy = "its configuration's numbers, or recreate it",
      .source = matrix,
      .check = check_containers},
-    {.id = "cgroup.reload-loses-gpu",
-     .area = AREA_CUDA,
-     .severity = SEVERITY_WARN,
-     .title = "systemd will take the GPUs from running containers",
-     .needs = "dev.tsv with /dev/char; /etc/docker/daemon.json",
-     .cause =
-         "with native.cgroupdriver=systemd the rules are systemd's, which finds devices by /dev/char/MAJOR:MINOR at every "
-         "daemon-reload; the driver makes no such links, so that the rules come back without the GPUs (NVML: Unknown Error)",
-     .remedy = "nvidia-ctk system create-dev-char-symlinks --create-all, CDI, or cgroupfs",
-     .source = "nvidia-container-toolkit issues 48, 251, 1227",
-     .check = check_reload},
     {0},
 };
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Docker and NVIDIA's container runtime: what takes the GPU away from a container that had it. */
-#include "doctor/doctor.h"
+#include "doctor/access.h"
 #include "system/look.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,9 +20,20 @@ static js *read_daemon(const struct scene *scene) {
     return out;
 }
 
-/* Whether a line of the file sets it; comments do not. */
+/* "[ nvidia-container-cli ]  # ours" is that table. */
+static bool is_table(const char *line, const char *table) {
+    for (; *line != '\0' && *table != '\0'; line++)
+        if (*line == *table)
+            table++;
+        else if (*line != ' ' && *line != '\t')
+            return false;
+    return *table == '\0';
+}
+
+/* Whether the table [nvidia-container-cli] sets it; comments and other tables do not. */
 static bool sets_no_cgroups(const char *toml) {
-    bool set = false;
+    static const char table[] = "[nvidia-container-cli]", dotted[] = "nvidia-container-cli.";
+    bool set = false, inside = false, top = true;
     while (*toml != '\0') {
         size_t length = strcspn(toml, "\n");
         char line[256];
@@ -29,7 +41,13 @@ static bool sets_no_cgroups(const char *toml) {
         memcpy(line, toml, kept);
         line[kept] = '\0';
         const char *s = text_trim(line);
-        const char *after = text_starts(s, "no-cgroups") ? s + strlen("no-cgroups") : "";
+        if (*s == '[') {
+            inside = is_table(s, table);
+            top = false;
+        }
+        bool here = inside || (top && text_starts(s, dotted));
+        s += top && here ? strlen(dotted) : 0;
+        const char *after = here && text_starts(s, "no-cgroups") ? s + strlen("no-cgroups") : "";
         after += strspn(after, " \t");
         if (*after == '=')
             set = strncmp(after + 1 + strspn(after + 1, " \t"), "true", 4) == 0;
@@ -55,43 +73,98 @@ static void check_nested(const struct scene *scene, struct findings *out) {
     text_free(&text);
 }
 
-/* native.cgroupdriver of exec-opts; Docker's own default is systemd where cgroup v2 and systemd run. */
-static bool uses_systemd(const struct scene *scene, const js *daemon) {
+/* ---- systemctl daemon-reload takes the rules away ---- */
+
+static const char *docker_info(const struct scene *scene) {
+    return js_get_string(js_get(js_get(scene->probes, "commands"), "docker info"), "stdout", "");
+}
+
+/* native.cgroupdriver of exec-opts; NULL: not set. */
+static const char *driver_set(const js *daemon) {
+    static const char key[] = "native.cgroupdriver=";
     const js *options = js_get(daemon, "exec-opts");
     for (size_t i = 0; i < js_length(options); i++) {
         const char *option = js_string(js_at(options, i), "");
-        if (text_starts(option, "native.cgroupdriver="))
-            return strcmp(option, "native.cgroupdriver=systemd") == 0;
+        if (text_starts(option, key))
+            return option + strlen(key);
     }
-    return look_exists(scene->source, "/run/systemd/system") &&
-           look_exists(scene->source, "/sys/fs/cgroup/cgroup.controllers");
+    return NULL;
 }
 
-static bool has_char_link(const struct scene *scene) {
-    for (size_t i = 0; i < scene->nodes->count; i++)
-        if (text_starts(scene->nodes->items[i].path, "/dev/char/195:"))
-            return true;
-    return false;
+/* What "docker info" answered, what daemon.json sets, or Docker's own default: systemd, where it runs and
+ * cgroups are those of v2. Who says so; NULL: another driver, or not known. */
+static const char *says_systemd(const struct scene *scene, const js *daemon, bool readable) {
+    const char *info = strstr(docker_info(scene), "Cgroup Driver:");
+    const char *set = driver_set(daemon);
+    if (info != NULL)
+        return text_starts(info + strlen("Cgroup Driver:"), " systemd")
+                   ? "docker info: Cgroup Driver: systemd"
+                   : NULL;
+    if (set != NULL)
+        return strcmp(set, "systemd") == 0 ? DAEMON ": native.cgroupdriver=systemd" : NULL;
+    bool systemd = look_exists(scene->source, "/run/systemd/system") &&
+                   look_exists(scene->source, "/sys/fs/cgroup/cgroup.controllers");
+    return readable && systemd ? "Docker's default here (cgroup v2 and systemd): systemd" : NULL;
+}
+
+/* Docker runs or ran here, and containers may get GPUs from NVIDIA's hook (--gpus), which tells systemd
+ * nothing. */
+static bool gives_gpus(const struct scene *scene, bool configured) {
+    static const char *const engine[] = {"/var/lib/docker", "/usr/bin/dockerd", "/var/run/docker.sock"};
+    static const char *const toolkit[] = {TOML, "/usr/bin/nvidia-container-runtime-hook",
+                                          "/usr/bin/nvidia-container-toolkit",
+                                          "/usr/bin/nvidia-container-cli"};
+    bool docker = false, hook = false;
+    if (configured || strstr(docker_info(scene), "Cgroup Driver:") != NULL)
+        return true;
+    for (size_t i = 0; i < sizeof engine / sizeof *engine; i++)
+        docker = docker || look_exists(scene->source, engine[i]);
+    for (size_t i = 0; docker && i < sizeof toolkit / sizeof *toolkit; i++)
+        hook = hook || look_exists(scene->source, toolkit[i]);
+    return docker && hook;
+}
+
+/* The nodes that CUDA needs, for which systemd finds no /dev/char/MAJOR:MINOR. */
+static size_t missing_links(const struct scene *scene, const struct access *access, struct finding *f) {
+    size_t count = 0;
+    for (size_t i = 0; i < access->n_subjects; i++) {
+        const struct access_subject *s = &access->subjects[i];
+        char link[64];
+        if (!s->needed || s->node == NULL || s->trouble != TROUBLE_NONE)
+            continue;
+        snprintf(link, sizeof link, "/dev/char/%d:%d", s->want_major, s->want_minor);
+        if (device_nodes_find(scene->nodes, link) != NULL)
+            continue;
+        count++;
+        if (f != NULL)
+            finding_evidence(f, link, "no such link, for %s", s->path);
+    }
+    return count;
 }
 
 static void check_reload(const struct scene *scene, struct findings *out) {
-    js *daemon = scene->container ? NULL : read_daemon(scene);
-    bool runtime = daemon != NULL && js_get(js_get(daemon, "runtimes"), "nvidia") != NULL;
-    bool nodes = scene->nodes->known && device_nodes_find(scene->nodes, "/dev/nvidiactl") != NULL;
-    if (runtime && nodes && uses_systemd(scene, daemon) && !has_char_link(scene)) {
+    struct access *access = scene->container ? NULL : access_read(scene);
+    js *daemon = access == NULL ? NULL : read_daemon(scene);
+    bool configured = look_exists(scene->source, DAEMON);
+    const char *who = access == NULL ? NULL : says_systemd(scene, daemon, daemon != NULL || !configured);
+    size_t missing = who != NULL && gives_gpus(scene, configured) ? missing_links(scene, access, NULL) : 0;
+    if (missing > 0) {
         struct finding *f = finding_add(
             out, "docker.char-links", SEVERITY_WARN,
-            "containers will lose the GPU at the next systemctl daemon-reload: no links in /dev/char");
-        finding_evidence(f, "/dev/char/195:255", "no such link");
-        finding_evidence(f, DAEMON, "cgroup driver systemd, runtime nvidia");
+            "Docker containers that have a GPU lose it at the next systemctl daemon-reload: %zu link%s missing "
+            "in /dev/char",
+            missing, missing == 1 ? " is" : "s are");
+        missing_links(scene, access, f);
+        finding_evidence(f, "cgroup driver", "%s", who);
         finding_remedy(
             f,
-            "nvidia-ctk system create-dev-char-symlinks --create-all   (and in a udev rule or unit at boot)");
-        finding_remedy(f, "or: \"exec-opts\": [\"native.cgroupdriver=cgroupfs\"] in " DAEMON
-                          ", or CDI, or --device for "
-                          "each node");
+            "nvidia-ctk system create-dev-char-symlinks --create-all, and at each boot (a udev rule on module nvidia: "
+            "RUN+=\"/usr/bin/nvidia-ctk system create-dev-char-symlinks --create-all\")");
+        finding_remedy(f, "or CDI (nvidia-ctk cdi generate), --device for each node, or \"exec-opts\": "
+                          "[\"native.cgroupdriver=cgroupfs\"] in " DAEMON);
     }
     js_free(daemon);
+    access_free(access);
 }
 
 static const struct rule rules[] = {
@@ -111,13 +184,14 @@ static const struct rule rules[] = {
     {.id = "docker.char-links",
      .area = AREA_CUDA,
      .severity = SEVERITY_WARN,
-     .title = "Docker with the systemd cgroup driver, and no links in /dev/char",
-     .needs = DAEMON ", dev.tsv or /dev",
+     .title = "Docker with the systemd cgroup driver, and links missing in /dev/char",
+     .needs = DAEMON " or what \"docker info\" said, dev.tsv with /dev/char",
      .cause =
-         "at a daemon-reload systemd makes the device rules of every scope anew from what it finds in /dev/char; "
-         "without the links NVML then answers Unknown Error",
-     .remedy = "the links at boot, the cgroupfs driver, or CDI",
-     .source = "notice of the NVIDIA container toolkit on containers losing access to GPUs",
+         "with the systemd cgroup driver (Docker's default on cgroup v2) the rules are systemd's, which finds devices by "
+         "/dev/char/MAJOR:MINOR at every daemon-reload; the driver makes no such links, so that the rules come back without the "
+         "GPUs (NVML: Unknown Error)",
+     .remedy = "the links at boot, CDI, or the cgroupfs driver",
+     .source = "nvidia-container-toolkit issues 48, 251, 1227",
      .check = check_reload},
     {0},
 };

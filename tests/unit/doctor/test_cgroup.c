@@ -239,7 +239,7 @@ static void reload(void **state) {
         if (links == 1)
             made_quiet(&m);
         else
-            EXPECT(&m, "cgroup.reload-loses-gpu", SEVERITY_WARN, "/dev/char/195:0",
+            EXPECT(&m, "docker.char-links", SEVERITY_WARN, "/dev/char/195:0",
                    "create-dev-char-symlinks --create-all");
         made_end(&m);
     }
