@@ -72,21 +72,6 @@ void copy_finish(struct case_context *context) {
     (void)context;
 }
 
-/* ---- instead of run/case.c, which names all cases ---- */
-
-const char *case_text(const struct case_context *context, const char *param) {
-    return js_get_string(context->params, param, "");
-}
-
-int64_t case_number(const struct case_context *context, const char *param) {
-    return js_get_int(context->params, param, 0);
-}
-
-void samples_add(struct samples *samples, double value) {
-    samples->values = mem_grow(samples->values, samples->count, &samples->capacity, sizeof *samples->values);
-    samples->values[samples->count++] = value;
-}
-
 /* ---- instead of bench/launch_common.c ---- */
 
 void launch_set_clock(const struct gpu_info *gpu, struct instance *instance) {

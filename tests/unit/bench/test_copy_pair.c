@@ -18,7 +18,6 @@ static struct fake {
     int lose;         /* this copy never arrives; 0: none */
     bool unreachable; /* the next question for an address fails */
     bool no_pinning;  /* cudaHostRegister fails */
-    void *shelved;
 } fake;
 
 bool gpu_use(const struct gpu_device *device, struct error *err) {
@@ -123,28 +122,23 @@ int corrupt_swap_device(void *a, void *b, size_t bytes, void *stream) {
     return 0;
 }
 
-const char *case_text(const struct case_context *context, const char *name) {
-    return js_get_string(context->params, name, "");
+static struct shelf *a_shelf;
+
+static int make_shelf(void **state) {
+    (void)state;
+    a_shelf = shelf_make();
+    return 0;
 }
 
-int64_t case_number(const struct case_context *context, const char *name) {
-    return js_get_int(context->params, name, 0);
+static int free_shelf(void **state) {
+    (void)state;
+    free(a_shelf);
+    return 0;
 }
 
-void *shelf_find(const struct shelf *shelf, const char *name) {
-    (void)shelf, (void)name;
-    return fake.shelved;
-}
-
-void shelf_put(struct shelf *shelf, const char *name, void *thing) {
-    (void)shelf, (void)name;
-    fake.shelved = thing;
-}
-
-static struct shelf *const a_shelf = (struct shelf *)&fake;
-
+/* With all that is in it; the next test has an empty shelf. */
 static void free_pool(void) {
-    struct pool *pool = fake.shelved;
+    struct pool *pool = shelf_find(a_shelf, shelf_name);
     for (int i = 0; pool != NULL && i < MAX_KEPT; i++) {
         if (pool->entries[i].how == PINNED_HOSTALLOC)
             free(pool->entries[i].buffer.data);
@@ -152,6 +146,8 @@ static void free_pool(void) {
             host_buffer_free(&pool->entries[i].buffer);
     }
     free(pool);
+    free(a_shelf);
+    a_shelf = shelf_make();
     fake = (struct fake){0};
 }
 
@@ -485,5 +481,5 @@ int main(void) {
         cmocka_unit_test(pinning_that_fails_leaves_nothing),
         cmocka_unit_test(memory_is_left_to_the_system),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, make_shelf, free_shelf);
 }

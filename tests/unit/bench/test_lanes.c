@@ -204,11 +204,6 @@ void link_look(struct case_context *context, gpu_stream stream) {
     text_add(&fake.log, "look ");
 }
 
-void samples_add(struct samples *samples, double value) {
-    samples->values = mem_grow(samples->values, samples->count, &samples->capacity, sizeof *samples->values);
-    samples->values[samples->count++] = value;
-}
-
 static bool queue(void *arg, int lane, gpu_stream stream, int count, struct error *err) {
     struct fake_stream *s = stream;
     assert_ptr_equal(arg, &fake);

@@ -131,11 +131,6 @@ bool p2p_skip_all(const struct p2p_party *party, int gpus, const struct p2p_path
     return true;
 }
 
-void samples_add(struct samples *samples, double value) {
-    samples->values = mem_grow(samples->values, samples->count, &samples->capacity, sizeof *samples->values);
-    samples->values[samples->count++] = value;
-}
-
 /* ---- climbing ---- */
 
 static struct climb {

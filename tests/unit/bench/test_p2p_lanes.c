@@ -195,15 +195,6 @@ bool gpu_event_elapsed(gpu_event from, gpu_event to, double *seconds, struct err
     return true;
 }
 
-const char *case_text(const struct case_context *context, const char *name) {
-    return js_get_string(context->params, name, "");
-}
-
-void samples_add(struct samples *samples, double value) {
-    samples->values = mem_grow(samples->values, samples->count, &samples->capacity, sizeof *samples->values);
-    samples->values[samples->count++] = value;
-}
-
 /* ---- a bed ---- */
 
 struct bed {

@@ -27,7 +27,6 @@ static struct fake {
     int copies, kernels, live;
     size_t room; /* bytes of memory left on each GPU */
     struct buffer buffers[MAX_BUFFERS];
-    void *shelved;
 } fake;
 
 static struct gpu_device gpus[2] = {{.ordinal = 0, .bdf = "0000:01:00.0"},
@@ -160,24 +159,6 @@ int corrupt_shift_device(void *buffer, uint64_t offset, void *stream) {
     return 0;
 }
 
-const char *case_text(const struct case_context *context, const char *name) {
-    return js_get_string(context->params, name, "");
-}
-
-int64_t case_number(const struct case_context *context, const char *name) {
-    return js_get_int(context->params, name, 0);
-}
-
-void *shelf_find(const struct shelf *shelf, const char *name) {
-    (void)shelf, (void)name;
-    return fake.shelved;
-}
-
-void shelf_put(struct shelf *shelf, const char *name, void *thing) {
-    (void)shelf, (void)name;
-    fake.shelved = thing;
-}
-
 /* ---- a bed ---- */
 
 struct bed {
@@ -196,7 +177,7 @@ static void begin(struct bed *t, const char *access, const char *engine, const c
     js_set_string(t->params, "access", access);
     js_set_string(t->params, "engine", engine);
     js_set_string(t->params, "peer", peer);
-    t->context = (struct case_context){.params = t->params, .seed = 77, .shelf = (struct shelf *)&fake};
+    t->context = (struct case_context){.params = t->params, .seed = 77, .shelf = shelf_make()};
     peer_pair_plan(&t->pair, &t->context, &gpus[0], &gpus[1], 0);
     t->pair.window = BLOCKS * BLOCK;
 }
@@ -206,7 +187,8 @@ static void end(struct bed *t) {
     for (int i = 0; i < MAX_BUFFERS; i++)
         if (fake.buffers[i].owner != NULL)
             gpu_free(fake.buffers[i].owner);
-    free(fake.shelved);
+    free(shelf_find(t->context.shelf, shelf_name));
+    free(t->context.shelf);
     js_free(t->params);
 }
 

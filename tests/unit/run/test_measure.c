@@ -135,11 +135,6 @@ void link_look(struct case_context *context, gpu_stream stream) {
     (void)stream;
 }
 
-void samples_add(struct samples *samples, double value) {
-    samples->values = mem_grow(samples->values, samples->count, &samples->capacity, sizeof *samples->values);
-    samples->values[samples->count++] = value;
-}
-
 /* ---- a case ---- */
 
 static bool prepare(struct case_context *context, struct error *err) {
