@@ -40,20 +40,34 @@ static void check_address_space(const struct scene *scene, struct findings *out)
 
 /* ---- open files ---- */
 
+/* So few that nothing can be looked at: what was not found then says nothing. */
+enum { BLIND = 5 };
+
+static void say_open_files(int64_t limit, struct findings *out) {
+    bool blind = limit <= BLIND;
+    struct finding *f = finding_add(
+        out, "limits.open-files", SEVERITY_FAIL, "RLIMIT_NOFILE allows %lld open files, too few for CUDA%s",
+        (long long)limit, blind ? ", and for doctor to look at this machine" : "");
+    finding_evidence(f, "RLIMIT_NOFILE", "%lld", (long long)limit);
+    finding_remedy(f, "ulimit -n 1024   (or more: each GPU takes some)%s", blind ? "; then ask again" : "");
+    finding_remedy(f, "a service: LimitNOFILE=65536; Docker: --ulimit nofile=65536");
+}
+
+/* Below the measured one the libraries may fail in other ways, or not be loaded at all. */
 static void check_open_files(const struct scene *scene, struct findings *out) {
-    enum { BASE = 48, PER_GPU = 16 };
+    enum { BASE = 48, PER_GPU = 16, MEASURED = 8 };
     int64_t limit = limit_of(scene, "nofile", &scene->facts->limits.nofile);
     int count = versions_nvml_count(scene);
     int64_t wanted = BASE + PER_GPU * (count > 0 ? count : 1);
-    if (limit < 0 || limit >= wanted || versions_cuda_code(scene) != CUDA_OPERATING_SYSTEM)
+    int code = versions_cuda_code(scene);
+    if (limit < 0 || limit >= wanted || (code == 0 && limit > BLIND))
         return;
-    struct finding *f =
-        finding_add(out, "limits.open-files", SEVERITY_FAIL,
-                    "RLIMIT_NOFILE allows %lld open files, too few for CUDA", (long long)limit);
-    finding_evidence(f, "RLIMIT_NOFILE", "%lld", (long long)limit);
-    finding_evidence(f, "cuInit", "304");
-    finding_remedy(f, "ulimit -n 1024   (or more: each GPU takes some)");
-    finding_remedy(f, "a service: LimitNOFILE=65536; Docker: --ulimit nofile=65536");
+    bool hopeless = limit <= MEASURED && versions_is_loaded(scene) == 1;
+    if (limit > BLIND && code != CUDA_OPERATING_SYSTEM && !hopeless)
+        return;
+    say_open_files(limit, out);
+    if (code >= 0)
+        finding_evidence(&out->items[out->count - 1], "cuInit", "%d", code);
 }
 
 /* ---- /proc ---- */

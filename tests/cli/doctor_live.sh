@@ -115,6 +115,16 @@ if [ -e "$FAKES/libcuda.so" ] && [ -e "$FAKES/libnvml.so" ]; then
     found "fail uvm.node-missing"
     found "fail cuda.init" 999 "follows "
     echo "count 1" >fake_nvml
+    # A limit of open files below which CUDA does not start, and doctor itself sees nothing: a fail at each of them.
+    echo "init 304" >fake_cuda
+    exec 3>&- 4>&- 5>&- 6>&- 7>&- # what this test inherited counts too
+    for limit in 4 5 6 7 8; do
+        rig true prlimit --nofile=$limit
+        found "fail limits.open-files" "allows $limit open files"
+    done
+    echo "init 0" >fake_cuda
+    rig true prlimit --nofile=64
+    not_found limits.
     echo "node /dev/nvidia-uvm" >fake_cuda # as root's libcuda does
     rig "rm /dev/nvidia-uvm"
     found "info uvm.node-missing"
@@ -150,3 +160,10 @@ CODES
 else
     echo "no made-up libraries in $FAKES: hangs of the driver were not tried"
 fi
+
+# Nothing can be seen with so few, GPU or not: not "ok".
+exec 3>&- 4>&- 5>&- 6>&- 7>&-
+for limit in 4 5; do
+    expect 1 prlimit --nofile=$limit "$GPUVET" doctor
+    has out "RLIMIT_NOFILE allows $limit open files"
+done
