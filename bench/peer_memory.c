@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bench/peer_memory.h"
 
-#include "base/mem.h"
-
 #include <stdlib.h>
 
 enum { MAX_KEPT = 512 };
@@ -19,15 +17,6 @@ struct pool {
     struct entry entries[MAX_KEPT];
     int n;
 };
-
-static struct pool *pool_of(struct shelf *shelf) {
-    struct pool *pool = shelf_find(shelf, shelf_name);
-    if (pool == NULL && shelf != NULL) {
-        pool = mem_zeroed(1, sizeof *pool);
-        shelf_put(shelf, shelf_name, pool);
-    }
-    return pool;
-}
 
 /* The smallest that is large enough. */
 static struct entry *find_free(struct pool *pool, int ordinal, size_t bytes) {
@@ -69,7 +58,7 @@ static bool allocate(struct pool *pool, int ordinal, size_t bytes, void **out, s
 
 bool peer_memory_take(struct shelf *shelf, const struct gpu_device *gpu, size_t bytes, void **out,
                       struct error *err) {
-    struct pool *pool = pool_of(shelf);
+    struct pool *pool = shelf_keep(shelf, shelf_name, sizeof(struct pool));
     *out = NULL;
     if (pool == NULL)
         return FAIL(err, ERROR_DATA, "no shelf for the memory of GPUs");

@@ -25,15 +25,6 @@ struct pool {
     struct entry entries[MAX_KEPT];
 };
 
-static struct pool *pool_of(struct shelf *shelf) {
-    struct pool *pool = shelf_find(shelf, shelf_name);
-    if (pool == NULL && shelf != NULL) {
-        pool = mem_zeroed(1, sizeof *pool);
-        shelf_put(shelf, shelf_name, pool);
-    }
-    return pool;
-}
-
 /* What a taker would rather have: the smallest that is large enough, of those one as filled as it wants it.
  */
 static bool is_better(const struct entry *e, const struct entry *best, bool filled) {
@@ -131,7 +122,7 @@ static bool make_reachable(struct entry *entry, struct error *err) {
 
 bool pinned_take(struct shelf *shelf, enum pinned_how how, size_t bytes, int os_node, bool filled,
                  const struct host_buffer **out, struct error *err) {
-    struct pool *pool = bytes >= WORTH_KEEPING ? pool_of(shelf) : NULL;
+    struct pool *pool = bytes >= WORTH_KEEPING ? shelf_keep(shelf, shelf_name, sizeof(struct pool)) : NULL;
     struct entry *entry = find_free(pool, how, bytes, os_node, filled);
     *out = NULL;
     if (entry == NULL) {

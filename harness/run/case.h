@@ -124,6 +124,8 @@ struct shelf;
 struct shelf *shelf_make(void);
 void *shelf_find(const struct shelf *shelf, const char *name);      /* NULL: nothing of that name */
 void shelf_put(struct shelf *shelf, const char *name, void *thing); /* `name` is borrowed for ever */
+/* The same thing of `bytes` for all who ask by that name, zeroed for the first; NULL: there is no room. */
+void *shelf_keep(struct shelf *shelf, const char *name, size_t bytes);
 
 /* Given to every function that runs in the worker's child. */
 struct case_context {

@@ -72,3 +72,12 @@ void shelf_put(struct shelf *shelf, const char *name, void *thing) {
     shelf->places[shelf->used].name = name;
     shelf->places[shelf->used++].thing = thing;
 }
+
+void *shelf_keep(struct shelf *shelf, const char *name, size_t bytes) {
+    void *kept = shelf_find(shelf, name);
+    if (kept != NULL || shelf == NULL || shelf->used == SHELF_PLACES)
+        return kept;
+    kept = mem_zeroed(1, bytes);
+    shelf_put(shelf, name, kept);
+    return kept;
+}

@@ -4,6 +4,7 @@
  * them), so that going there and back looks right. */
 #include "unit/unit.h"
 
+#include "base/mem.h"
 #include "base/text.h"
 #include "bench/peer_memory.c"
 #include "bench/peer_pair.c"

@@ -67,10 +67,19 @@ static void a_shelf_keeps_things(void **state) {
     shelf_put(shelf, "thing", &thing);
     assert_ptr_equal(shelf_find(shelf, "thing"), &thing);
     assert_null(shelf_find(shelf, "thin"));
+    int *kept = shelf_keep(shelf, "kept", sizeof *kept);
+    assert_int_equal(*kept, 0);
+    *kept = 7;
+    assert_ptr_equal(shelf_keep(shelf, "kept", sizeof *kept), kept);
+    assert_int_equal(*kept, 7);
     for (int i = 0; i < 100; i++)
         shelf_put(shelf, "more", &other); /* a full shelf takes no more, and keeps what it has */
     assert_ptr_equal(shelf_find(shelf, "thing"), &thing);
+    assert_null(shelf_keep(shelf, "late", sizeof *kept));
+    assert_ptr_equal(shelf_keep(shelf, "kept", sizeof *kept), kept);
+    free(kept);
     assert_null(shelf_find(NULL, "thing"));
+    assert_null(shelf_keep(NULL, "thing", sizeof thing));
     shelf_put(NULL, "thing", &thing);
     free(shelf);
 }
