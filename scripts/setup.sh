@@ -19,7 +19,7 @@ build_packages=(
 )
 test_packages=(
     clang-format:clang-format clang-tidy:clang-tidy shellcheck:shellcheck gnuplot:gnuplot-nox
-    xmllint:libxml2-utils libcmocka-dev python3-jsonschema
+    xmllint:libxml2-utils libcmocka-dev python3-jsonschema systemd-analyze:systemd
 )
 # Only root can use these, and the engines need 300 MB; who lacks them has skips that say so.
 container_packages=(lxc-start:lxc newuidmap:uidmap sshd:openssh-server ssh:openssh-client)
