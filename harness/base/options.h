@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command line as data: a subcommand is a struct command with option rows; parsing, --help and (later)
- * the man page and completion are made from the rows. argp does the parsing; it stays inside options.c. */
+/* The command line as data: a subcommand is a struct command with option rows; parsing, --help, the man
+ * page and completion (cli/manual.h) are made from the rows. argp does the parsing; it stays inside
+ * options.c. */
 #ifndef GPUVET_BASE_OPTIONS_H
 #define GPUVET_BASE_OPTIONS_H
 

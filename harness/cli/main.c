@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "cli/commands.h"
+#include "cli/manual.h"
 #include "cli/output.h"
 
 #include <errno.h>
@@ -34,7 +35,8 @@ static void print_help(FILE *out) {
             fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
     fputs(
         "\n"
-        "gpuvet COMMAND --help shows a command's options and examples.\n"
+        "gpuvet COMMAND --help shows a command's options and examples; gpuvet help --man is the man page,\n"
+        "source <(gpuvet help --completion) completes the commands in bash.\n"
         "\n"
         "Exit status: 0 all well; 1 a regression, a failed check, a hang, an error; 2 usage, or refused before\n"
         "measuring; 3 undecided, with --strict; 77 everything was skipped; 130, 143 interrupted.\n",
@@ -110,6 +112,14 @@ static int dispatch(int argc, char **argv) {
     }
     if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
         printf("gpuvet %s build %s\n", build_version(), build_id());
+        return 0;
+    }
+    if (help && strcmp(argv[2], "--man") == 0) {
+        manual_print(commands, N_COMMANDS, stdout);
+        return 0;
+    }
+    if (help && strcmp(argv[2], "--completion") == 0) {
+        manual_print_completion(commands, N_COMMANDS, stdout);
         return 0;
     }
     const struct command *command = find(help ? argv[2] : name);
