@@ -164,8 +164,11 @@ static const char *variable(const struct scene *scene, const char *name) {
     return js_get_string(js_get(scene->probes, "env"), name, NULL);
 }
 
-/* One word of NVIDIA_VISIBLE_DEVICES or CUDA_VISIBLE_DEVICES: a UUID (or how one begins), or an index. */
+/* One word of NVIDIA_VISIBLE_DEVICES or CUDA_VISIBLE_DEVICES: a UUID (or how one begins), or an index. CDI's
+ * name of a GPU has it after the kind: "nvidia.com/gpu=1". */
 static void ask_by_word(struct access *a, const char *word, const char *by, bool indices) {
+    const char *equals = indices && strchr(word, '/') != NULL ? strchr(word, '=') : NULL;
+    word = equals != NULL ? equals + 1 : word;
     int64_t index;
     bool is_index = text_to_int(word, &index);
     for (size_t i = 0; i < a->n_gpus; i++) {
@@ -186,11 +189,14 @@ static void ask_by_variable(struct access *a, const char *name, const char *by, 
     strings_free(&words);
 }
 
-/* CUDA counts what it sees: an index at or beyond the nodes that are here names a GPU whose node is not. */
+/* CUDA counts what it sees. An index beyond the nodes that are here was meant as the host's, and the first
+ * GPU of the list that has no node here is the one at which CUDA stops. */
 static void ask_by_count(struct access *a) {
     struct strings words = {0};
     const char *value = variable(a->scene, "CUDA_VISIBLE_DEVICES");
-    size_t here = 0, needed = 0;
+    size_t here = 0;
+    bool beyond = false;
+    struct access_gpu *missing = NULL;
     for (size_t i = 0; i < a->n_gpus; i++)
         here += gpu_node(a, a->gpus[i].minor) != NULL;
     strings_split(&words, value == NULL ? "" : value, ',');
@@ -198,14 +204,18 @@ static void ask_by_count(struct access *a) {
         int64_t index;
         if (!text_to_int(text_trim(words.items[i]), &index) || index < 0)
             break;
-        needed = (size_t)index + 1 > needed ? (size_t)index + 1 : needed;
+        if (index >= (int64_t)a->n_gpus) { /* no GPU of the host's either: it counts something else */
+            beyond = false;
+            break;
+        }
+        struct access_gpu *gpu = &a->gpus[index];
+        beyond = beyond || index >= (int64_t)here;
+        if (missing == NULL && gpu->asked_by == NULL && gpu->minor >= 0 && gpu_node(a, gpu->minor) == NULL)
+            missing = gpu;
     }
     strings_free(&words);
-    for (size_t i = 0; here > 0 && needed <= a->n_gpus && here < needed && i < a->n_gpus; i++)
-        if (a->gpus[i].asked_by == NULL && a->gpus[i].minor >= 0 && gpu_node(a, a->gpus[i].minor) == NULL) {
-            a->gpus[i].asked_by = "CUDA_VISIBLE_DEVICES counts it";
-            here++;
-        }
+    if (here > 0 && beyond && missing != NULL)
+        missing->asked_by = ACCESS_COUNTED;
 }
 
 static void find_asked(struct access *a) {

@@ -24,6 +24,9 @@ struct access_gpu {
     const char *asked_by; /* "it is bound to nvidia", "/dev/nvidia0 is there" …; NULL: nobody asked for it */
 };
 
+/* Why a GPU is asked for that CUDA_VISIBLE_DEVICES names by an index beyond what is here. */
+#define ACCESS_COUNTED "CUDA_VISIBLE_DEVICES counts it"
+
 enum access_role { ROLE_CTL, ROLE_UVM, ROLE_GPU, ROLE_CAP, ROLE_OPTIONAL };
 
 /* In the order of looking: the first that holds. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the environment of a program hides from it: CUDA_VISIBLE_DEVICES, and the multi-process service. */
-#include "doctor/doctor.h"
+#include "doctor/access.h"
 #include "doctor/versions.h"
 #include "system/look.h"
 
@@ -90,6 +90,18 @@ static size_t parse_list(const struct scene *scene, const char *value, struct to
     return count;
 }
 
+/* A GPU that only this list asks for is missing because the list counts GPUs that are not here. */
+static void explain_counted(struct findings *out) {
+    for (size_t i = 0; i < out->count; i++) {
+        struct finding *f = &out->items[i];
+        bool counted = false;
+        for (size_t e = 0; e < f->n_evidence && strcmp(f->rule->id, "nodes.gpu-missing") == 0; e++)
+            counted = counted || strstr(f->evidence[e].value, ACCESS_COUNTED) != NULL;
+        if (counted && f->consequence_of == NULL)
+            finding_follows(f, "env.visible-devices");
+    }
+}
+
 static void say_hidden(const struct scene *scene, const char *value, const struct token *tokens, size_t count,
                        struct findings *out) {
     int have = versions_nvml_count(scene);
@@ -152,10 +164,12 @@ static void check_visible(const struct scene *scene, struct findings *out) {
     strings_split(&all, value, ',');
     bool shown_good = versions_cuda_works(scene) && devices >= 0 && (size_t)devices >= all.count && count > 0;
     strings_free(&all);
-    if (bad && !trailing && !shown_good)
+    if (bad && !trailing && !shown_good) {
         say_hidden(scene, value, tokens, count, out);
-    else
+        explain_counted(out);
+    } else {
         check_order(scene, tokens, count, out);
+    }
 }
 
 /* ---- MPS ---- */

@@ -236,23 +236,52 @@ static void check_not_asked(const struct scene *scene, struct findings *out) {
     access_free(access);
 }
 
-/* nvidia-smi counts in PCI order; the number of a node is another one. */
+static void tell_place(const struct access *access, const struct access_gpu *gpu, int index, int *here,
+                       bool all, struct finding *f) {
+    char path[32];
+    snprintf(path, sizeof path, "/dev/nvidia%d", gpu->minor);
+    bool given = device_nodes_find(access->scene->nodes, path) != NULL;
+    if (all)
+        finding_evidence(f, gpu->bdf, "GPU %d of nvidia-smi is %s", index, path);
+    else if (given)
+        finding_evidence(f, gpu->bdf, "GPU %d of the host's nvidia-smi is %s: GPU %d here", index, path,
+                         *here);
+    else
+        finding_evidence(f, gpu->bdf, "GPU %d of the host's nvidia-smi is %s, which is not here", index,
+                         path);
+    *here += given;
+}
+
+/* nvidia-smi counts in PCI order; the number of a node is another one. A container that has some of the GPUs
+ * counts them from 0, which is no surprise where the host's numbers are the nodes'. */
 static void check_order(const struct scene *scene, struct findings *out) {
     struct access *access = access_read(scene);
-    int index = 0;
-    bool differs = false;
-    for (size_t i = 0; access != NULL && access->driver && i < access->n_gpus; i++)
-        if (access->gpus[i].minor >= 0 && access->gpus[i].asked_by != NULL)
-            differs = access->gpus[i].minor != index++ || differs;
-    /* A container that has some of the GPUs counts them from 0: that is no surprise. */
-    if (differs && (size_t)index == access->n_gpus) {
-        struct finding *f = finding_add(
-            out, "gpu.index-is-not-minor", SEVERITY_INFO,
-            "the numbers of the GPUs' nodes are not those of nvidia-smi: /dev/nvidiaN is not GPU N here");
+    int index = 0, here = 0;
+    bool differs = false, known = access != NULL && access->driver;
+    size_t asked = 0;
+    for (size_t i = 0; known && i < access->n_gpus; i++) {
+        const struct access_gpu *gpu = &access->gpus[i];
+        if (gpu->of_vm)
+            continue;
+        known = gpu->minor >= 0;
+        differs = gpu->minor != index++ || differs;
+        asked += gpu->asked_by != NULL;
+    }
+    if (known && differs && asked > 0) {
+        bool all = asked == (size_t)index;
+        struct finding *f =
+            all ? finding_add(
+                      out, "gpu.index-is-not-minor", SEVERITY_INFO,
+                      "the numbers of the GPUs' nodes are not those of nvidia-smi: /dev/nvidiaN is not GPU N here")
+                : finding_add(
+                      out, "gpu.index-is-not-minor", SEVERITY_INFO,
+                      "%zu of %d GPUs are here, and the numbers of their nodes are not those of nvidia-smi: "
+                      "/dev/nvidiaN is not GPU N",
+                      asked, index);
         index = 0;
         for (size_t i = 0; i < access->n_gpus; i++)
-            finding_evidence(f, access->gpus[i].bdf, "GPU %d of nvidia-smi is /dev/nvidia%d", index++,
-                             access->gpus[i].minor);
+            if (!access->gpus[i].of_vm)
+                tell_place(access, &access->gpus[i], index++, &here, all, f);
         finding_remedy(f, "where a configuration names one node, take it from here");
     }
     access_free(access);
