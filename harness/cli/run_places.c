@@ -69,6 +69,11 @@ static void on_start(void *state, const struct plan_item *item, int round) {
     view.on_start(view.state, item, round);
 }
 
+static void on_hang(void *state, const struct plan_item *item, const char *reason) {
+    struct run_view view = view_of_item(state, item);
+    view.on_hang(view.state, item, reason);
+}
+
 static void on_record(void *state, const struct plan_item *item, int round, const js *record) {
     struct run_view view = view_of_item(state, item);
     view.on_record(view.state, item, round, record);
@@ -90,7 +95,7 @@ static void on_end(void *state) {
 }
 
 struct run_view run_places_view(struct run_places *r) {
-    return (struct run_view){r, on_round, on_start, on_record, on_wait, on_end};
+    return (struct run_view){r, on_round, on_start, on_hang, on_record, on_wait, on_end};
 }
 
 /* ---- the rules ---- */

@@ -236,6 +236,14 @@ static void say_first(struct run_table *table, const struct view_row *row) {
     text_free(&words);
 }
 
+static void on_hang(void *state, const struct plan_item *item, const char *reason) {
+    struct run_table *table = state;
+    char *clean = text_printable(reason);
+    clear_line(table);
+    fprintf(stderr, "gpuvet: %s hangs: %s\n", item->bench->name, clean);
+    free(clean);
+}
+
 static void on_record(void *state, const struct plan_item *item, int round, const js *record) {
     struct run_table *table = state;
     (void)round;
@@ -256,6 +264,7 @@ struct run_view run_table_view(struct run_table *table) {
     return (struct run_view){.state = table,
                              .on_round = on_round,
                              .on_start = on_start,
+                             .on_hang = on_hang,
                              .on_record = on_record,
                              .on_wait = on_wait};
 }

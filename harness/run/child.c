@@ -156,11 +156,16 @@ bool child_collect(struct child *child, int64_t limit_ns, int *status) {
     return true;
 }
 
+void child_kill(const struct child *child) {
+    if (child->pid > 0)
+        kill(child->pid, SIGKILL);
+}
+
 bool child_end(struct child *child, int64_t limit_ns, int *status) {
     *status = -1;
     if (child->pid == 0)
         return true;
-    kill(child->pid, SIGKILL);
+    child_kill(child);
     if (child_collect(child, limit_ns, status))
         return true;
     forget(child); /* left behind in the kernel: its GPUs are not touched again */

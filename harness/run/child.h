@@ -27,6 +27,9 @@ void child_explain(const struct child *child, struct text *out);
 /* Forks a child with `env` (an object of strings, borrowed) set on top of the supervisor's environment. */
 bool child_start(struct child *child, const js *env, struct error *err);
 
+/* Only sends the signal, if it lives: child_end still has to be called. */
+void child_kill(const struct child *child);
+
 /* Kills it if it lives and waits for it at most `limit_ns`. True when it is gone: `status` then holds what
  * waitpid said (-1: there was none). False: it cannot be killed (a driver holds it in the kernel). */
 bool child_end(struct child *child, int64_t limit_ns, int *status);

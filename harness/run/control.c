@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "run/where.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,20 +23,36 @@ static js *settings_of(const struct bench_case *bench) {
     return settings;
 }
 
-/* Why it makes no sense now; NULL: it does. */
-static const char *pointless(const struct session *session, const js *message, const js *settings,
-                             const struct item_answer *answer) {
+enum { STILL_BUSY_PERCENT = 99 };
+
+/* Once more on a GPU that does not answer, or that still works on what nobody runs any more, would hang too
+ * and tell nothing. */
+static bool gpus_unfit(const js *message, const js *node, char *out, size_t size) {
     struct strings uuids = {0};
+    const js *busy = js_get(node, "utilization_percent");
+    out[0] = '\0';
     where_gpus(js_get(message, "where"), &uuids);
-    size_t wanted = uuids.count;
+    if (uuids.count > 0 && busy == NULL)
+        snprintf(out, size, "the GPUs were not asked after the hang");
+    for (size_t i = 0; i < uuids.count && out[0] == '\0'; i++)
+        if (js_get(busy, uuids.items[i]) == NULL)
+            snprintf(out, size, "GPU %.80s does not answer after the hang", uuids.items[i]);
+        else if (js_get_int(busy, uuids.items[i], 0) >= STILL_BUSY_PERCENT)
+            snprintf(out, size, "GPU %.80s is still %lld %% busy after the hang", uuids.items[i],
+                     (long long)js_get_int(busy, uuids.items[i], 0));
     strings_free(&uuids);
+    return out[0] != '\0';
+}
+
+/* Why it makes no sense now; NULL: it does. `room` holds what has names in it. */
+static const char *pointless(const struct session *session, const js *message, const js *settings,
+                             const struct item_answer *answer, char *room, size_t size) {
     if (!session->open)
         return "the worker is gone";
-    if (strstr(answer->reason, "cannot be killed") != NULL)
+    if (answer->unkillable)
         return "the process that hung cannot be killed: its GPUs are left alone";
-    if (js_get(answer->node, "gpus_answering") != NULL &&
-        js_get_int(answer->node, "gpus_answering", 0) < (int64_t)wanted)
-        return "not all GPUs answer after the hang";
+    if (gpus_unfit(message, answer->node, room, size))
+        return room;
     bool same = js_length(settings) > 0;
     for (struct js_member m = js_first(settings); m.key != NULL; m = js_next(settings, m))
         same = same && strcmp(js_get_string(js_get(message, "env"), m.key, ""), js_string(m.value, "")) == 0;
@@ -47,7 +64,8 @@ js *control_run(struct session *session, const struct bench_case *bench, const j
     if (bench->control == NULL)
         return NULL;
     js *settings = settings_of(bench);
-    const char *why = pointless(session, message, settings, answer);
+    char room[160];
+    const char *why = pointless(session, message, settings, answer, room, sizeof room);
     js *out = js_new_object();
     js_set(out, "env", js_copy(settings));
     if (why != NULL) {
@@ -62,10 +80,13 @@ js *control_run(struct session *session, const struct bench_case *bench, const j
         js_set(env, m.key, js_copy(m.value));
     js_set(again, "env", env);
     struct item_answer second;
-    session_run(session, again, interrupt, &second);
+    if (session_run(session, again, interrupt, &second) && strcmp(second.outcome, "hang") == 0)
+        session_after_hang(session, again, interrupt, &second);
     js_set_string(out, "outcome", second.outcome);
     if (second.reason[0] != '\0')
         js_set_string(out, "reason", second.reason);
+    if (second.unkillable)
+        js_set_bool(out, "unkillable", true);
     item_answer_free(&second);
     js_free(again);
     js_free(settings);

@@ -6,6 +6,7 @@
 #include "run/gpu_state.h"
 #include "run/judge.h"
 #include "run/session.h"
+#include "run/where.h"
 
 #include <math.h>
 #include <signal.h>
@@ -230,6 +231,8 @@ static void add_gpu_state(const struct coordinator *c, js *record, struct watche
 static void decorate(const struct coordinator *c, js *record, const struct item_answer *answer) {
     if (answer->output != NULL)
         js_set_string(record, "stderr", answer->output);
+    if (strcmp(answer->outcome, "hang") == 0)
+        js_set_number(record, "verdict_ms", round(answer->verdict_ms));
     if (answer->node != NULL)
         js_set(record, "node", js_copy(answer->node));
     if (answer->quota_us > 0) {
@@ -240,6 +243,51 @@ static void decorate(const struct coordinator *c, js *record, const struct item_
         js_append_string(js_get(record, "flags"), "busy");
         js_set_string(record, "busy", c->quiet->busy);
     }
+}
+
+/* The first wedged GPU that the item would touch; NULL: none. Borrowed from the list. */
+static const char *wedged_gpu(const struct coordinator *c, const struct plan_item *item) {
+    struct strings uuids = {0};
+    const char *found = NULL;
+    where_gpus(item->instance.where, &uuids);
+    for (size_t i = 0; i < c->wedged.count && found == NULL; i++)
+        if (strings_contain(&uuids, c->wedged.items[i]))
+            found = c->wedged.items[i];
+    strings_free(&uuids);
+    return found;
+}
+
+/* Every GPU of the item is held by the process that stays: which of them hangs cannot be known. */
+static void add_wedged(struct coordinator *c, const struct plan_item *item, struct item_answer *answer) {
+    struct strings uuids = {0};
+    struct text reason = {0};
+    text_addf(&reason, "%s; its process cannot be killed", answer->reason);
+    where_gpus(item->instance.where, &uuids);
+    for (size_t i = 0; i < uuids.count; i++) {
+        strings_add(&c->wedged, uuids.items[i]);
+        text_addf(&reason, ", GPU %s is wedged", uuids.items[i]);
+    }
+    snprintf(answer->reason, sizeof answer->reason, "%s", text_string(&reason));
+    text_free(&reason);
+    strings_free(&uuids);
+}
+
+/* What the worker finds once its verdict is out, and the item once more where that tells causes apart. The
+ * latter is owned; NULL: not run. */
+static js *after_hang(struct coordinator *c, struct run_place *place, const struct plan_item *item,
+                      js *message, struct item_answer *answer) {
+    if (c->view.on_hang != NULL)
+        c->view.on_hang(c->view.state, item, answer->reason);
+    if (place->session.open)
+        session_after_hang(&place->session, message, c->interrupt, answer);
+    if (answer->unkillable)
+        add_wedged(c, item, answer);
+    js *control = interrupt_came(c->interrupt)
+                      ? NULL
+                      : control_run(&place->session, item->bench, message, answer, c->interrupt);
+    if (js_get_bool(control, "unkillable", false))
+        add_wedged(c, item, answer);
+    return control;
 }
 
 /* Opens the place's session unless it is open. False: why stands in place->lost, or an interrupt in `err`. */
@@ -264,6 +312,12 @@ static bool run_item(struct coordinator *c, struct run_place *place, const struc
     const char *trouble = known_trouble(place, item);
     if (trouble != NULL)
         return keep_record(c, item, round, judge_record(item, target, round, NULL, "error", trouble), err);
+    const char *wedged = wedged_gpu(c, item);
+    if (wedged != NULL) {
+        char why[200];
+        snprintf(why, sizeof why, "GPU %.80s is wedged: a process that hung on it cannot be killed", wedged);
+        return keep_record(c, item, round, judge_record(item, target, round, NULL, "skip", why), err);
+    }
     if (!write_start(c, place, item, round, err))
         return false;
     if (c->view.on_start != NULL)
@@ -280,9 +334,7 @@ static bool run_item(struct coordinator *c, struct run_place *place, const struc
     /* A driver in which something hangs is not asked more. */
     bool hung = strcmp(answer.outcome, "hang") == 0;
     watched.after = hung ? NULL : ask_counters(c, &watched, true);
-    js *control = hung && !interrupt_came(c->interrupt)
-                      ? control_run(&place->session, item->bench, message, &answer, c->interrupt)
-                      : NULL;
+    js *control = hung ? after_hang(c, place, item, message, &answer) : NULL;
     js_free(message);
     bool interrupted = interrupt_came(c->interrupt);
     js *record = judge_record(item, target, round, answer.record, answer.outcome,
@@ -396,6 +448,7 @@ bool coordinator_run(struct coordinator *c, struct error *err) {
         good = run_round(c, round, order, &why);
     for (size_t i = 0; i < c->n_places; i++)
         session_close(&c->places[i].session);
+    strings_free(&c->wedged);
     free(order);
     struct error lost = {0};
     if (c->view.on_end != NULL)

@@ -26,6 +26,8 @@ struct run_view {
     void *state;
     void (*on_round)(void *state, int round, int rounds);
     void (*on_start)(void *state, const struct plan_item *item, int round);
+    /* The verdict on an item that hangs; its record follows when node and control are looked at. */
+    void (*on_hang)(void *state, const struct plan_item *item, const char *reason);
     void (*on_record)(void *state, const struct plan_item *item, int round, const js *record);
     void (*on_wait)(void *state, const char *why);
     void (*on_end)(void *state); /* no item comes any more, the footer is next */
@@ -55,6 +57,7 @@ struct coordinator {
     /* filled while running */
     struct outcome_counts counts;
     int rounds_done;
+    struct strings wedged; /* GPUs that a process holds which cannot be killed: left alone in all places */
 };
 
 /* Asks the target what it is. `cuda` may say that CUDA is broken there. */

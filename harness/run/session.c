@@ -4,6 +4,7 @@
 #include "base/build.h"
 #include "base/clock.h"
 #include "run/worker.h"
+#include "target/helper.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -13,11 +14,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { ERRORS_KEPT = 8192 };
+enum { ERRORS_KEPT = 8192, READS_AT_ONCE = 256 };
 static const int64_t hello_limit_ns = 90 * NS_PER_S; /* facts include starting CUDA on every GPU */
 static const int64_t beat_every_ns = NS_PER_S;
 static const int64_t silence_limit_ns = 8 * NS_PER_S;
-static const int64_t verdict_grace_ns = 4 * NS_PER_S; /* the supervisor has two seconds for its verdict */
+/* A verdict may take two seconds; the supervisor gives its own right at the deadline. */
+static const int64_t verdict_grace_ns = 2 * NS_PER_S - 50 * NS_PER_MS;
+static const int64_t after_hang_limit_ns = 30 * NS_PER_S; /* reaping, and asking a driver that may be sick */
 static const int64_t send_limit_ns = 5 * NS_PER_S;
 static const int64_t park_limit_ns = 15 * NS_PER_S;
 static const int64_t doctor_limit_ns = 75 * NS_PER_S;
@@ -32,7 +35,10 @@ void item_answer_free(struct item_answer *answer) {
 static void keep_errors(struct session *s) {
     char chunk[4096];
     ssize_t n = -1;
-    while (s->process.errors >= 0 && (n = read(s->process.errors, chunk, sizeof chunk)) > 0) {
+    /* One that never stops must not keep us from looking at the clock. */
+    for (int i = 0; i < READS_AT_ONCE && s->process.errors >= 0 &&
+                    (n = read(s->process.errors, chunk, sizeof chunk)) > 0;
+         i++) {
         size_t room = ERRORS_KEPT - s->errors.length;
         text_add_bytes(&s->errors, chunk, (size_t)n < room ? (size_t)n : room);
     }
@@ -160,8 +166,10 @@ static bool start_one_way(struct session *s, const struct target *target, int wa
         strings_add(&options, "--facts");
     bool good = target_bring(target, way, &options, &start, err);
     strings_free(&options);
-    /* ssh's own status for a connection that does not come about: another folder would not help. */
-    bool unreachable = target->kind == TARGET_SSH && err->native == 255;
+    /* ssh's own status for a connection that does not come about, or no answer at all: another folder would not
+     * help. */
+    bool unreachable = !good && (err->native == HELPER_TOO_LATE ||
+                                 (target->kind == TARGET_SSH && err->native == 255));
     *final = !good && (err->kind == ERROR_INTERRUPTED || unreachable);
     if (!good)
         return RELAY(err);
@@ -244,8 +252,6 @@ static void take_done(struct item_answer *answer, const js *done) {
     if (output != NULL)
         answer->output = text_printable(output);
     answer->quota_us = js_get_int(done, "quota_us", 0);
-    if (js_get(done, "node") != NULL)
-        answer->node = js_copy(js_get(done, "node"));
 }
 
 /* Handles one message of the item. True when it was the last. */
@@ -294,16 +300,40 @@ static void judge_loss(struct session *s, enum wait_outcome got, const struct er
     end_session(s, got == WAIT_INTERRUPTED ? 2 * NS_PER_S : 0, &status);
 }
 
+void session_after_hang(struct session *s, const js *item, struct interrupt *interrupt,
+                        struct item_answer *answer) {
+    struct error err = {0};
+    js *said = expect_message(s, "node", after_hang_limit_ns, interrupt, &err);
+    if (said != NULL && js_get_int(said, "id", -1) == js_get_int(item, "id", -1) &&
+        js_is_object(js_get(said, "node"))) {
+        answer->node = js_copy(js_get(said, "node"));
+        answer->unkillable = js_get_bool(said, "unkillable", false);
+        js_free(said);
+        return;
+    }
+    answer->node = js_new_object();
+    js_set_string(answer->node, "reason",
+                  said != NULL ? "the worker speaks of another item than the one that hung" : err.text);
+    js_free(said);
+    end_session(s, 0, NULL);
+}
+
+/* How long ago the deadline of an item begun at `start` was. */
+static double ms_after_deadline(const js *item, int64_t start) {
+    struct clock clock = clock_real();
+    return (double)(clock_now(&clock) - start) / 1e6 - (double)js_get_int(item, "deadline_ms", 0);
+}
+
 bool session_run(struct session *s, js *item, struct interrupt *interrupt, struct item_answer *answer) {
     struct clock clock = clock_real();
     struct error err = {0};
     bool quiet = js_get_bool(item, "quiet", false);
     int64_t id = js_get_int(item, "id", -1);
     *answer = (struct item_answer){0};
+    int64_t start = clock_now(&clock);
     enum wait_outcome got = channel_send(&s->channel, item, send_limit_ns, &err) ? WAIT_MESSAGE : WAIT_ENDED;
-    int64_t end =
-        clock_now(&clock) + js_get_int(item, "deadline_ms", 0) * NS_PER_MS + verdict_grace_ns + 5 * NS_PER_S;
-    int64_t heard = clock_now(&clock);
+    int64_t end = start + js_get_int(item, "deadline_ms", 0) * NS_PER_MS + verdict_grace_ns;
+    int64_t heard = start;
     int64_t said = heard;
     while (got == WAIT_MESSAGE) {
         js *message = NULL;
@@ -314,6 +344,7 @@ bool session_run(struct session *s, js *item, struct interrupt *interrupt, struc
             heard = now;
             bool last = take_message(answer, message, id, &err);
             js_free(message);
+            answer->verdict_ms = ms_after_deadline(item, start);
             if (last)
                 return true;
             if (err.kind != ERROR_NONE)
@@ -327,6 +358,7 @@ bool session_run(struct session *s, js *item, struct interrupt *interrupt, struc
             got = send_beat(s, &err) ? WAIT_MESSAGE : WAIT_ENDED;
         }
     }
+    answer->verdict_ms = ms_after_deadline(item, start);
     judge_loss(s, got, &err, answer);
     return false;
 }

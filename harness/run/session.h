@@ -28,6 +28,8 @@ struct item_answer {
     char *output;      /* what the measuring process printed, owned; NULL: nothing */
     int64_t quota_us;  /* how long the CPU quota there held the item back; 0: not, or not known */
     js *node;          /* the check after a hang, owned; NULL: none */
+    bool unkillable;   /* after a hang: its process stays, whatever is sent to it */
+    double verdict_ms; /* of a hang: how long after the deadline the verdict was there */
 };
 void item_answer_free(struct item_answer *answer);
 
@@ -40,6 +42,12 @@ bool session_open(struct session *s, const struct target *target, bool facts, st
  * when it is of no more use: it was ended, and `answer` says what that means for the item. An interrupt gives
  * outcome "error", reason "interrupted". */
 bool session_run(struct session *s, js *item, struct interrupt *interrupt, struct item_answer *answer);
+
+/* To be called after a hang when the session can go on: waits for what the worker finds after its verdict (is
+ * the process gone, do the GPUs answer). A worker that never says is ended, and the node's `reason` says so.
+ */
+void session_after_hang(struct session *s, const js *item, struct interrupt *interrupt,
+                        struct item_answer *answer);
 
 /* The round is over: what ran in it ends, and a fresh process waits there for session_open. */
 void session_park(struct session *s, struct interrupt *interrupt);

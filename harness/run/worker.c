@@ -28,7 +28,12 @@ static const int64_t silence_limit_ns = 5 * NS_PER_S;
 static const int64_t send_limit_ns = 5 * NS_PER_S;
 static const int64_t parked_limit_ns = 3600 * NS_PER_S;
 static const int64_t doctor_limit_ns = 60 * NS_PER_S;
-static const int64_t reap_limit_ns = 3 * NS_PER_S / 2; /* inside the two seconds that a verdict may take */
+static const int64_t reap_limit_ns = 3 * NS_PER_S / 2;
+/* After a hang the verdict is out already, and giving up on a process costs its GPUs the rest of the run. */
+static const int64_t reap_hung_ns = 5 * NS_PER_S;
+static const int64_t first_look_ns = 5 * NS_PER_S;
+static const int64_t next_look_ns = 2 * NS_PER_S;
+enum { LOOKS = 3, STILL_BUSY_PERCENT = 99 };
 
 struct supervisor {
     struct channel coordinator;
@@ -41,8 +46,7 @@ struct supervisor {
     int64_t last_heard; /* from it */
     struct text output; /* of the child during this item */
     bool output_cut;
-    struct strings wedged; /* GPUs held by a child that cannot be killed */
-    int64_t throttled_us;  /* by the CPU quota, when the item began; -1 unknown */
+    int64_t throttled_us; /* by the CPU quota, when the item began; -1 unknown */
     bool over;
     bool park; /* over, but to begin anew in this very process */
 };
@@ -81,77 +85,92 @@ static bool finish_item(struct supervisor *s, js *done, struct error *err) {
     s->output_cut = false;
     js_free(s->item);
     s->item = NULL;
+    /* Nobody beat while a quiet one ran, however long it took. */
+    s->last_heard = s->quiet ? clock_now(&s->clock) : s->last_heard;
     return say(s, done, err);
 }
 
-static bool finish_with(struct supervisor *s, const char *outcome, const char *reason, js *node,
-                        struct error *err) {
+static bool finish_with(struct supervisor *s, const char *outcome, const char *reason, struct error *err) {
     js *done = message_new("done");
     js_set(done, "id", js_copy(js_get(s->item, "id")));
     js_set_string(done, "outcome", outcome);
     js_set_string(done, "reason", reason);
-    if (node != NULL)
-        js_set(done, "node", node);
     bool good = finish_item(s, done, err);
     js_free(done);
     return good;
 }
 
-/* Do the GPUs still answer? Asked after a hang, before anything else runs. */
-static js *check_node(const js *item) {
-    js *node = js_new_object();
-    struct strings uuids = {0};
-    where_gpus(js_get(item, "where"), &uuids);
-    bool uses_gpus = uuids.count > 0;
-    strings_free(&uuids);
-    if (!uses_gpus)
-        return node;
-    struct gpu_list gpus = {0};
-    struct error err = {0};
-    bool answered = gpu_facts_child(&gpus, 5 * NS_PER_S, &err);
-    js_set_int(node, "gpus_answering", (int64_t)gpus.count);
-    if (!answered || gpus.count == 0)
-        js_set_string(node, "reason", answered ? gpus.reason : err.text);
-    gpu_list_free(&gpus);
-    return node;
+/* {"GPU-…": 100}: how busy each GPU is that answers; null where NVML does not say. */
+static js *busy_by_uuid(const js *activity) {
+    js *busy = js_new_object();
+    for (size_t i = 0; i < js_length(activity); i++) {
+        const char *uuid = js_get_string(js_at(activity, i), "uuid", NULL);
+        const js *percent = js_get(js_at(activity, i), "utilization_percent");
+        if (uuid != NULL)
+            js_set(busy, uuid, percent == NULL ? js_new_null() : js_copy(percent));
+    }
+    return busy;
 }
 
-/* Every GPU of the item is held by the process that stays: which of them hangs cannot be known. */
-static void add_wedged(struct supervisor *s, struct text *reason) {
+static bool still_busy(const js *busy, const struct strings *uuids) {
+    for (size_t i = 0; i < uuids->count; i++)
+        if (js_get_int(busy, uuids->items[i], 0) >= STILL_BUSY_PERCENT)
+            return true;
+    return false;
+}
+
+/* Do the GPUs still answer, and is one of the item's still busy although its process is dead? NVML means the
+ * second just past with "now": one look at work that is over would lie. */
+static void look_at_gpus(const js *item, js *node) {
     struct strings uuids = {0};
-    where_gpus(js_get(s->item, "where"), &uuids);
-    for (size_t i = 0; i < uuids.count; i++) {
-        strings_add(&s->wedged, uuids.items[i]);
-        text_addf(reason, ", GPU %s is wedged", uuids.items[i]);
+    struct clock clock = clock_real();
+    where_gpus(js_get(item, "where"), &uuids);
+    for (int i = 0; i < LOOKS && uuids.count > 0; i++) {
+        struct error err = {0};
+        js *activity = gpu_activity_child(i == 0 ? first_look_ns : next_look_ns, &err);
+        js *busy = busy_by_uuid(activity);
+        js_remove(node, "reason");
+        js_set_int(node, "gpus_answering", (int64_t)js_length(activity));
+        js_set(node, "utilization_percent", busy);
+        if (activity == NULL)
+            js_set_string(node, "reason", err.text);
+        bool again = activity != NULL && still_busy(busy, &uuids);
+        js_free(activity);
+        if (!again)
+            break;
+        if (i + 1 < LOOKS)
+            clock_sleep(&clock, NS_PER_S);
     }
     strings_free(&uuids);
 }
 
-/* The first wedged GPU that the item would touch; NULL: none. Borrowed from the supervisor's list. */
-static const char *wedged_gpu(const struct supervisor *s, const js *item) {
-    struct strings uuids = {0};
-    const char *found = NULL;
-    where_gpus(js_get(item, "where"), &uuids);
-    for (size_t i = 0; i < s->wedged.count && found == NULL; i++)
-        if (strings_contain(&uuids, s->wedged.items[i]))
-            found = s->wedged.items[i];
-    strings_free(&uuids);
-    return found;
+/* The verdict is out; now what takes its time: is the process gone, and does the node still answer? Nobody
+ * beats meanwhile. */
+static bool look_after_hang(struct supervisor *s, const js *item, struct error *err) {
+    int status = 0;
+    js *message = message_new("node");
+    js *node = js_new_object();
+    js_set(message, "id", js_copy(js_get(item, "id")));
+    js_set_bool(message, "unkillable", !child_end(&s->child, reap_hung_ns, &status));
+    look_at_gpus(item, node);
+    js_set(message, "node", node);
+    bool good = say(s, message, err);
+    js_free(message);
+    s->last_heard = clock_now(&s->clock);
+    return good;
 }
 
 static bool on_deadline(struct supervisor *s, struct error *err) {
     struct text reason = {0};
-    int status = 0;
+    js *item = js_keep(s->item);
     keep_output(s);
     text_addf(&reason, "no end within %lld ms while running %s",
-              (long long)js_get_int(s->item, "deadline_ms", 0), js_get_string(s->item, "case", "?"));
+              (long long)js_get_int(item, "deadline_ms", 0), js_get_string(item, "case", "?"));
     child_explain(&s->child, &reason);
-    if (!child_end(&s->child, reap_limit_ns, &status)) {
-        text_add(&reason, "; its process cannot be killed");
-        add_wedged(s, &reason);
-    }
-    bool good = finish_with(s, "hang", text_string(&reason), check_node(s->item), err);
+    child_kill(&s->child);
+    bool good = finish_with(s, "hang", text_string(&reason), err) && look_after_hang(s, item, err);
     text_free(&reason);
+    js_free(item);
     return good;
 }
 
@@ -167,7 +186,7 @@ static bool on_child_death(struct supervisor *s, struct error *err) {
     struct text reason = {0};
     text_addf(&reason, "the measuring process %s while running %s", fate,
               js_get_string(s->item, "case", "?"));
-    bool good = finish_with(s, "error", text_string(&reason), NULL, err);
+    bool good = finish_with(s, "error", text_string(&reason), err);
     text_free(&reason);
     return good;
 }
@@ -186,19 +205,13 @@ static bool start_item(struct supervisor *s, js *item, struct error *err) {
     int64_t limit_ms = js_get_int(item, "deadline_ms", 60000);
     limit_ms = limit_ms < 0 ? 0 : limit_ms > MAX_DEADLINE_MS ? MAX_DEADLINE_MS : limit_ms;
     s->deadline = clock_now(&s->clock) + limit_ms * NS_PER_MS;
-    const char *wedged = wedged_gpu(s, item);
-    if (wedged != NULL) {
-        char why[200];
-        snprintf(why, sizeof why, "GPU %.80s is wedged: a process that hung on it cannot be killed", wedged);
-        return finish_with(s, "skip", why, NULL, err);
-    }
     const js *env = js_get(item, "env");
     int status = 0;
     if (s->child.pid != 0 && !js_equal(env, s->child.env))
         child_end(&s->child, reap_limit_ns, &status); /* libraries read their variables once */
     struct error why = {0};
     if (s->child.pid == 0 && !child_start(&s->child, env, &why))
-        return finish_with(s, "error", why.text, NULL, err);
+        return finish_with(s, "error", why.text, err);
     if (!channel_send(&s->child.channel, item, send_limit_ns, &why))
         return on_child_death(s, err);
     return true;
@@ -287,7 +300,7 @@ static bool on_child_readable(struct supervisor *s, struct error *err) {
         child_end(&s->child, reap_limit_ns, &status);
         if (peer_lost || s->item == NULL)
             return true;
-        return finish_with(s, "error", why.text, NULL, err);
+        return finish_with(s, "error", why.text, err);
     }
     return s->child.pid == 0 || !s->child.channel.ended || on_child_death(s, err);
 }
@@ -448,6 +461,5 @@ int worker_main(const struct worker_options *options) {
     channel_close(&s.coordinator);
     js_free(s.item);
     text_free(&s.output);
-    strings_free(&s.wedged);
     return good && !s.park ? 0 : 1;
 }

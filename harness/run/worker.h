@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-enum { WORKER_PROTOCOL = 1 };
+enum { WORKER_PROTOCOL = 2 };
 
 struct worker_options {
     bool facts;          /* the hello carries the node and whether CUDA starts */

@@ -41,13 +41,27 @@ static void delay(void) {
     nanosleep(&t, NULL);
 }
 
-/* "crash WHERE", "hang WHERE": what asks for that place dies or never answers. */
+/* "then FILE": what hangs takes others with it: FILE.then becomes FILE, the settings of another library. */
+static void take_along(void) {
+    char file[64], with[80];
+    if (!setting("then", file, sizeof file))
+        return;
+    snprintf(with, sizeof with, "%s.then", file);
+    rename(with, file);
+}
+
+/* "crash WHERE", "hang WHERE": what asks for that place dies or never answers; with "only_with NAME" only in
+ * a process that has this variable, as gpuvet's measuring ones have CUDA_MODULE_LOADING and no other has. */
 static void misbehave(const char *where) {
     char value[64];
+    if (setting("only_with", value, sizeof value) && getenv(value) == NULL)
+        return;
     if (setting("crash", value, sizeof value) && strcmp(value, where) == 0) {
         signal(SIGSEGV, SIG_DFL); /* a sanitizer's handler would turn it into an exit status */
         raise(SIGSEGV);
     }
+    if (setting("hang", value, sizeof value) && strcmp(value, where) == 0)
+        take_along();
     while (setting("hang", value, sizeof value) && strcmp(value, where) == 0)
         pause();
 }
