@@ -26,7 +26,7 @@ debian:*)
     root=$place/$suite
     command -v debootstrap >/dev/null || refuse "debootstrap is missing: apt-get install debootstrap"
     [ -x "$root/usr/bin/apt-get" ] || debootstrap --variant=minbase --include=git,ca-certificates "$suite" "$root" || refuse "no root of $suite"
-    clone "$root/root/gpuvet"
+    clone "$root/opt/gpuvet"
     [ ! -e /etc/ssl/certs/ca-certificates.crt ] || cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
     cp -L /etc/resolv.conf "$root/etc/resolv.conf"
     mapfile -t kept < <(kept_environment)
@@ -36,9 +36,9 @@ debian:*)
         for d in proc sys dev; do mount --rbind "/$d" "$1/$d"; done
         root=$1
         shift
-        exec chroot "$root" /usr/bin/env -i "$@"' elsewhere "$root" HOME=/root TERM=dumb \
+        exec chroot "$root" /usr/bin/env -i "$@"' elsewhere "$root" HOME=/opt TERM=dumb \
         PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "${kept[@]}" \
-        /bin/bash -c 'cd /root/gpuvet && exec "$@"' elsewhere "$@"
+        /bin/bash -c 'cd /opt/gpuvet && exec "$@"' elsewhere "$@"
     ;;
 no-toolkit)
     clone "$place/no-toolkit"
