@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What README shows of a comparison is what the program says.
+# What README shows of a comparison is what the program says, and its excerpts of records are what was recorded.
 . "$GPUVET_SOURCE/tests/cli/lib.sh"
 
 python3 - "$GPUVET_SOURCE/README.md" <<'PY' || fail "README has no comparison"
@@ -46,3 +46,17 @@ for line in open(os.path.join(root, "README.md")):
             sys.exit("not recorded: " + line.strip())
 sys.exit(0 if shown >= 5 else "README shows no such figures")
 PY
+
+python3 "$GPUVET_SOURCE/tests/cli/readme_excerpts.py" "$GPUVET_SOURCE" >out 2>err || fail "an excerpt is not what was recorded"
+# It would notice: another figure in README, a run whose figures are not those of the table.
+mkdir -p root/results/reference
+cp -r "$GPUVET_SOURCE/results/reference/h200-lxc" root/results/reference/
+sed 's/^\(    .*judged: \)0 worse/\11 worse/' "$GPUVET_SOURCE/README.md" >root/README.md
+expect 1 python3 "$GPUVET_SOURCE/tests/cli/readme_excerpts.py" root
+has err "--write puts it right"
+expect 0 python3 "$GPUVET_SOURCE/tests/cli/readme_excerpts.py" root --write
+cmp root/README.md "$GPUVET_SOURCE/README.md" || fail "--write does not put it right"
+gzip -dc root/results/reference/h200-lxc/host-lxc.jsonl.gz | sed '/"case":"memory.copy"/s/"samples":\[/&9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,/' |
+    gzip >other && mv other root/results/reference/h200-lxc/host-lxc.jsonl.gz
+expect 1 python3 "$GPUVET_SOURCE/tests/cli/readme_excerpts.py" root
+has err "in the run: memory.copy"
