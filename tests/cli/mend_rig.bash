@@ -1,40 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 # A host to mend on, in a mount namespace of its own: own /etc, /run, /var/lib, /dev and /proc/devices, cgroup v2 where it
-# can be mounted. Numbers: 195 nvidia, UVM nvidia-uvm, CAPS nvidia-caps; OLD is nobody's.
+# can be mounted.
 # shellcheck shell=bash
+# shellcheck source=made_driver.bash
+. "$GPUVET_SOURCE/tests/cli/made_driver.bash"
 
-[ "$(id -u)" = 0 ] || { echo "skip: files of root are mended in a mount namespace: needs root"; exit 77; }
-unshare -m true 2>/dev/null || { echo "skip: this user may make no mount namespace"; exit 77; }
-command -v python3 >/dev/null || { echo "skip: python3 is not here"; exit 77; }
-
-free_major() { # the first from $1 that no driver has
-    local n=$1
-    while grep -qE "^ *$n " /proc/devices; do n=$((n + 1)); done
-    echo "$n"
-}
-UVM=$(free_major 400)
-CAPS=$(free_major $((UVM + 1)))
-OLD=$(free_major $((CAPS + 1)))
 HERE=$PWD
 MEND_RIG=$GPUVET_SOURCE/tests/cli/mend_rig.bash
-export UVM CAPS OLD HERE MEND_RIG
+export HERE MEND_RIG
 
 # In the namespace: everything that gpuvet reads or writes of a host is this test's own.
 make_host() {
     mount --make-rprivate /
-    sed "s/^Block devices:/195 nvidia\n195 nvidiactl\n195 nvidia-modeset\n$CAPS nvidia-caps\n$UVM nvidia-uvm\n\n&/" \
-        /proc/devices >devices
+    made_devices
     mount --bind devices /proc/devices
     rm -rf own
-    mkdir -p own/etc own/dev
+    mkdir -p own/etc
     cp -a /etc/passwd /etc/group /etc/machine-id /etc/ld.so.cache /etc/os-release /etc/alternatives own/etc/ 2>/dev/null || true
-    mount -t tmpfs -o mode=755 tmpfs own/dev
-    cp -a /dev/null /dev/zero /dev/urandom own/dev/
-    [ ! -e /dev/fuse ] || cp -a /dev/fuse own/dev/
-    mkdir own/dev/shm
-    mknod -m 666 own/dev/nvidiactl c 195 255
-    mknod -m 666 own/dev/nvidia0 c 195 0
-    mknod -m 666 own/dev/nvidia-uvm c "$UVM" 0
+    made_dev own/dev
     mount -t tmpfs -o mode=755 tmpfs /var/lib
     mount -t tmpfs -o mode=755 tmpfs /run
     mkdir -p /var/lib/lxc /run/lock own/etc/pve/lxc

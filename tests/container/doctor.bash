@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# doctor in real containers without a GPU: this mount namespace gets a /dev in which the made-up driver of
-# tests/cli/doctor_rig.bash has its nodes, and a list of its numbers that is laid over /proc/devices; containers get
-# both from here, and gpuvet itself is brought in through the container's own door. No driver stands behind the nodes: a sound one says ENXIO.
+# doctor in real containers without a GPU: this mount namespace gets a /dev in which the made-up driver
+# (tests/cli/made_driver.bash) has its nodes, and a list of its numbers that is laid over /proc/devices; containers get
+# both from here, and gpuvet itself is brought in through the container's own door.
 # shellcheck shell=bash
 # shellcheck source=../cli/doctor_rig.bash
 . "$GPUVET_SOURCE/tests/cli/doctor_rig.bash"
@@ -9,8 +9,7 @@
 # driver_here: once, in a mount namespace of our own. The driver's names for the containers are in ./devices.
 driver_here() {
     local entry
-    sed "s/^Block devices:/195 nvidia\n195 nvidiactl\n195 nvidia-modeset\n$CAPS nvidia-caps\n$UVM nvidia-uvm\n\n&/" \
-        /proc/devices >devices
+    made_devices
     mkdir newdev
     mount -t tmpfs -o mode=755 tmpfs newdev
     for entry in /dev/*; do
@@ -27,9 +26,7 @@ driver_here() {
 # host_nodes: the driver's nodes of this machine as they should be.
 host_nodes() {
     rm -rf /dev/nvidia*
-    mknod -m 666 /dev/nvidiactl c 195 255
-    mknod -m 666 /dev/nvidia0 c 195 0
-    mknod -m 666 /dev/nvidia-uvm c "$UVM" 0
+    made_nodes /dev
 }
 
 # doctor_by COMMAND…: what "COMMAND doctor --json" finds, as lines in ./found.
