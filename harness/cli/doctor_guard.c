@@ -12,9 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* With something dead in sight, an answer within 10 s needs what is left of them after finding it; without,
- * only the bounded questions take time, and they are over by then. */
-static const int64_t dead_ns = 7 * NS_PER_S, usual_ns = 12 * NS_PER_S, slow_ns = 120 * NS_PER_S;
+static const int64_t slow_ns = 120 * NS_PER_S;
 
 static void tell(const js *dead) {
     struct error err = {0};
@@ -70,7 +68,8 @@ int doctor_guarded(int (*body)(void *argument), void *argument, const js *dead, 
         fflush(NULL);
         _exit(status);
     }
-    int status = wait_for(pid, slow ? slow_ns : js_length(dead) > 0 ? dead_ns : usual_ns);
+    int64_t limit_ms = js_length(dead) > 0 ? DOCTOR_DEAD_MS : DOCTOR_USUAL_MS;
+    int status = wait_for(pid, slow ? slow_ns : limit_ms * NS_PER_MS);
     if (status >= 0)
         return status;
     kill(pid, SIGKILL); /* one stuck in the kernel stays behind */

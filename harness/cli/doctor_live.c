@@ -2,6 +2,7 @@
 #include "cli/doctor_live.h"
 
 #include "base/clock.h"
+#include "cli/doctor_guard.h"
 #include "doctor/fabric_manager.h"
 #include "gpu/driver_probe.h"
 #include "system/device_cgroup.h"
@@ -9,8 +10,9 @@
 
 #include <string.h>
 
-/* What is left of 10 s after nodes that hung; a driver that works has answered long before. */
-static const int64_t whole_ns = 9300 * NS_PER_MS, least_ns = 1500 * NS_PER_MS;
+/* A driver that works has answered long before; after nodes that hung it has what is left. The device cgroup
+ * is tried where that leaves the driver its time. */
+static const int64_t least_ns = 700 * NS_PER_MS, cgroup_ns = 2100 * NS_PER_MS;
 
 static bool is_host(const struct facts *facts) {
     const char *container = facts->kernel.container.value;
@@ -50,7 +52,8 @@ static void add_fabric_manager(js *probes, const struct device_nodes *nodes) {
 bool doctor_live(const js *dead, struct source *source, struct facts **facts, struct device_nodes *nodes,
                  struct error *err) {
     struct clock clock = clock_real();
-    int64_t start = clock_now(&clock);
+    int64_t limit_ms = (js_length(dead) > 0 ? DOCTOR_DEAD_MS : DOCTOR_USUAL_MS) - DOCTOR_JUDGING_MS;
+    int64_t end = clock_now(&clock) + limit_ms * NS_PER_MS;
     struct recording *recording = source->recording;
     if (!source_live(source, err))
         return RELAY(err);
@@ -61,10 +64,12 @@ bool doctor_live(const js *dead, struct source *source, struct facts **facts, st
     *facts = facts_read(source, err);
     if (*facts == NULL || !device_nodes_read(source, nodes, err))
         return RELAY(err);
-    js *cgroup = device_cgroup_probe(source, *facts, nodes, is_host(*facts));
+    js *cgroup = end - clock_now(&clock) < cgroup_ns
+                     ? NULL
+                     : device_cgroup_probe(source, *facts, nodes, is_host(*facts));
     if (cgroup != NULL)
         js_set(source->probes, "device_cgroup", cgroup);
-    int64_t left = whole_ns - (clock_now(&clock) - start);
+    int64_t left = end - clock_now(&clock);
     bool ask_cuda = !would_be_made(source->probes, *facts, nodes);
     driver_probe(source->probes, ask_cuda, !is_host(*facts), left > least_ns ? left : least_ns);
     device_nodes_again(nodes);
