@@ -9,32 +9,40 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The constant of "mknod … /dev/nvidia-uvm c 247 0"; -1: computed, or another command. */
-static int constant_major(const char *line) {
+/* The constant of "mknod … /dev/nvidia-uvm c 247 0", decimal, 0xf7 or 0367 as mknod takes them; `node` gets
+ * the name of the node. -1: computed, or another command. */
+static int constant_major(const char *line, char node[64]) {
+    static const char name[] = "/dev/nvidia-uvm";
     const char *mknod = strstr(line, "mknod");
-    const char *node = mknod != NULL ? strstr(mknod, "/dev/nvidia-uvm") : NULL;
-    if (node == NULL)
+    const char *at = mknod != NULL ? strstr(mknod, name) : NULL;
+    if (at == NULL)
         return -1;
-    const char *s = node + strcspn(node, " \t");
+    size_t length = strlen(name) + strspn(at + strlen(name), "abcdefghijklmnopqrstuvwxyz-");
+    snprintf(node, 64, "%.*s", (int)(length < 63 ? length : 63), at);
+    const char *s = at + strcspn(at, " \t");
     s += strspn(s, " \t");
     if (s[0] != 'c' || (s[1] != ' ' && s[1] != '\t'))
         return -1;
     s += 1 + strspn(s + 1, " \t");
+    if (*s < '0' || *s > '9')
+        return -1;
     char *end = NULL;
-    long value = strtol(s, &end, 10);
-    return end != s && value >= 0 && value < 4096 ? (int)value : -1;
+    long value = strtol(s, &end, 0);
+    bool whole = end != s && (*end == ' ' || *end == '\t');
+    return whole && value >= 0 && value < 4096 ? (int)value : -1;
 }
 
 static void check_line(const struct scene *scene, const char *file, int number, const char *line,
                        struct findings *out) {
-    int major = line[strspn(line, " \t")] == '#' ? -1 : constant_major(line);
+    char node[64];
+    int major = line[strspn(line, " \t")] == '#' ? -1 : constant_major(line, node);
     int now = majors_current(scene, "nvidia-uvm");
     if (major < 0)
         return;
     char where[512];
     snprintf(where, sizeof where, "%s:%d", file, number);
     struct finding *f = finding_add(out, "udev.constant-major", SEVERITY_WARN,
-                                    "a udev rule makes /dev/nvidia-uvm with the constant major %d", major);
+                                    "a udev rule makes %s with the constant major %d", node, major);
     finding_evidence(f, where, "%s", line);
     if (now >= 0)
         finding_evidence(f, "/proc/devices", "%d nvidia-uvm", now);
