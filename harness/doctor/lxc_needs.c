@@ -2,6 +2,7 @@
 #include "doctor/lxc_needs.h"
 
 #include "doctor/majors.h"
+#include "system/look.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +16,68 @@ bool lxc_need_met(const struct scene *scene, const struct container *c, const st
     const struct device_entry *entry = container_device(c, need->node);
     bool made = entry != NULL && entry->by_manager;
     return need->major < 0 || made || container_allows(c, majors_cgroup(scene), need->major, need->minor);
+}
+
+static int number_of(const char *path, const char *prefix) {
+    int64_t number = -1;
+    bool good = text_starts(path, prefix) && path[strlen(prefix)] >= '0' && path[strlen(prefix)] <= '9' &&
+                text_to_int(path + strlen(prefix), &number) && number < 1 << 20;
+    return good ? (int)number : -1;
+}
+
+int lxc_gpu_number(const char *path) {
+    return number_of(path, "/dev/nvidia");
+}
+
+int lxc_cap_number(const char *path) {
+    return number_of(path, "/dev/nvidia-caps/nvidia-cap");
+}
+
+bool lxc_may_be_gpu(const struct scene *scene, const char *path) {
+    char bdf[16];
+    int minor = lxc_gpu_number(path);
+    bool known = look_exists(scene->source, "/proc/driver/nvidia/gpus");
+    return !known || (minor >= 0 && minor < 256 && majors_gpu_of_minor(scene, minor, bdf));
+}
+
+/* /proc/driver/nvidia/capabilities/gpu0/mig/gi1 */
+static bool has_instances(const struct scene *scene) {
+    static const char root[] = "/proc/driver/nvidia/capabilities";
+    struct strings gpus = {0};
+    bool found = false;
+    look_list(scene->source, root, &gpus);
+    for (size_t i = 0; i < gpus.count && !found; i++) {
+        struct text path = {0};
+        struct strings names = {0};
+        text_addf(&path, "%s/%.64s/mig", root, gpus.items[i]);
+        look_list(scene->source, text_string(&path), &names);
+        for (size_t n = 0; n < names.count; n++)
+            found = found || number_of(names.items[n], "gi") >= 0;
+        strings_free(&names);
+        text_free(&path);
+    }
+    strings_free(&gpus);
+    return found;
+}
+
+bool lxc_mig_is_on(const struct scene *scene) {
+    const js *gpus = js_get(scene->probes, "gpus");
+    for (size_t i = 0; i < js_length(gpus); i++)
+        if (js_get_bool(js_at(gpus, i), "mig", false))
+            return true;
+    return has_instances(scene);
+}
+
+static bool takes_gpu_node(const struct container *c) {
+    for (size_t i = 0; i < c->n_devices; i++)
+        if (lxc_gpu_number(c->devices[i].host_path) >= 0)
+            return true;
+    return false;
+}
+
+bool lxc_lacks_node(const struct container *c, const struct lxc_need *need) {
+    return c->unprivileged && takes_gpu_node(c) && need->major >= 0 &&
+           container_device(c, need->node) == NULL;
 }
 
 bool lxc_wants_gpu(const struct container *c) {

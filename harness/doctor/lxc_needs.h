@@ -17,6 +17,16 @@ void lxc_needs(const struct scene *scene, struct lxc_need out[LXC_NEEDS]);
 /* True also where there is nothing to say: the number is not known, or the manager makes the rule. */
 bool lxc_need_met(const struct scene *scene, const struct container *c, const struct lxc_need *need);
 
+/* N of /dev/nvidiaN and of /dev/nvidia-caps/nvidia-capN; -1: another. */
+int lxc_gpu_number(const char *path);
+int lxc_cap_number(const char *path);
+/* False where the driver's GPUs are known, and none has the minor of /dev/nvidiaN. */
+bool lxc_may_be_gpu(const struct scene *scene, const char *path);
+/* MIG is on somewhere: NVML said so, or the driver has instances. */
+bool lxc_mig_is_on(const struct scene *scene);
+/* An unprivileged container cannot make this node of its needs itself, and nothing gives it. */
+bool lxc_lacks_node(const struct container *c, const struct lxc_need *need);
+
 bool lxc_wants_gpu(const struct container *c);
 /* Between key and value: ":" or " =". */
 const char *lxc_separator(const struct container *c);

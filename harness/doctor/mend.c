@@ -142,6 +142,14 @@ static const char *rule_key(const struct draft *d) {
     return first ? "lxc.cgroup.devices.allow" : lxc_rule_key(d->scene);
 }
 
+/* Behind line `after` where the container's own file has that, else at its end. */
+static void add_line(struct draft *d, const char *after_file, int after, const char *line) {
+    const struct container *c = d->plan->container;
+    bool own = after_file != NULL && strcmp(after_file, c->file) == 0;
+    mend_edits_add(&d->plan->edits, c->file, own ? after : 0, NULL, line);
+    add_once(&d->plan->files, c->file);
+}
+
 /* Behind the last rule where the container's own file has that, else at its end: rules count in order. */
 static void add_rule(struct draft *d, int major, int minor, const char *name) {
     const struct container *c = d->plan->container;
@@ -152,9 +160,7 @@ static void add_rule(struct draft *d, int major, int minor, const char *name) {
     if (minor >= 0)
         snprintf(minor_text, sizeof minor_text, "%d", minor);
     snprintf(line, sizeof line, "%s%s c %d:%s rwm", key, lxc_separator(c), major, minor_text);
-    bool own = last != NULL && strcmp(last->file, c->file) == 0;
-    mend_edits_add(&d->plan->edits, c->file, own ? last->line : 0, NULL, line);
-    add_once(&d->plan->files, c->file);
+    add_line(d, last != NULL ? last->file : NULL, last != NULL ? last->line : 0, line);
     add_linef(&d->plan->changes, "%s: added for %s, which no rule allows", c->file, name);
     d->after.rules =
         mem_grow(d->after.rules, d->after.n_rules, &d->after.rules_capacity, sizeof *d->after.rules);
@@ -169,10 +175,8 @@ static void add_rule(struct draft *d, int major, int minor, const char *name) {
 
 /* The number of /dev/nvidiaN that goes in as a bind; -1: something else. */
 static int bound_gpu(const struct device_entry *entry) {
-    int64_t minor = -1;
-    bool gpu = !entry->by_manager && text_starts(entry->host_path, "/dev/nvidia") &&
-               text_to_int(entry->host_path + strlen("/dev/nvidia"), &minor) && minor >= 0 && minor < 255;
-    return gpu ? (int)minor : -1;
+    int minor = entry->by_manager ? -1 : lxc_gpu_number(entry->host_path);
+    return minor < 255 ? minor : -1;
 }
 
 /* Not more than the container takes: nvidiactl, and the GPUs that are bound where any are named. */
@@ -188,11 +192,6 @@ static void add_nvidia(struct draft *d, const struct lxc_need *need) {
         return;
     }
     add_rule(d, need->major, need->minor, need->name);
-    for (size_t i = 0; i < c->n_devices; i++) {
-        int minor = bound_gpu(&c->devices[i]);
-        if (minor >= 0 && !container_allows(&d->after, majors_cgroup(d->scene), need->major, minor))
-            add_rule(d, need->major, minor, c->devices[i].host_path);
-    }
 }
 
 /* Somebody wrote down that this very driver is not to be had: that is no mistake of a number. */
@@ -230,6 +229,71 @@ static void renew_caps(struct draft *d) {
     for (size_t i = 0; i < c->n_rules; i++)
         if (lxc_judge_rule(d->scene, &c->rules[i], &need) == LXC_KNOWN)
             take_rule(d, &c->rules[i], &need);
+}
+
+/* ---- nodes that it takes ---- */
+
+/* A rule that denies this very number is no oversight. */
+static bool denied_by_number(struct draft *d, int major, int minor) {
+    const struct container *c = d->plan->container;
+    bool denied = false;
+    for (size_t i = 0; i < c->n_rules; i++) {
+        const struct device_rule *rule = &c->rules[i];
+        if (rule->allow || rule->type != 'c' || rule->major != major ||
+            (rule->minor != minor && rule->minor != -1))
+            continue;
+        keep(d, rule, "it denies what the container takes, and may be meant so");
+        denied = true;
+    }
+    return denied;
+}
+
+/* The rule of one bound node, where it has none; false: it stays denied. */
+static bool allow_bound(struct draft *d, int major, int minor, const char *path) {
+    if (container_allows(&d->after, majors_cgroup(d->scene), major, minor))
+        return true;
+    if (denied_by_number(d, major, minor))
+        return false;
+    add_rule(d, major, minor, path);
+    return true;
+}
+
+/* Each GPU that is bound, and with MIG each instance: denied, it would be lost without an error. */
+static bool allow_all_bound(struct draft *d, const struct lxc_need *nvidia) {
+    const struct container *c = d->plan->container;
+    int caps = lxc_mig_is_on(d->scene) ? majors_current(d->scene, "nvidia-caps") : -1;
+    bool all = true;
+    if (!lxc_need_met(d->scene, &d->after, nvidia))
+        return false;
+    for (size_t i = 0; i < c->n_devices; i++) {
+        const struct device_entry *entry = &c->devices[i];
+        int gpu = bound_gpu(entry);
+        int cap = entry->by_manager ? -1 : lxc_cap_number(entry->host_path);
+        if (gpu >= 0 && nvidia->major >= 0 && lxc_may_be_gpu(d->scene, entry->host_path))
+            all = allow_bound(d, nvidia->major, gpu, entry->host_path) && all;
+        else if (cap >= 0 && caps >= 0)
+            all = allow_bound(d, caps, cap, entry->host_path) && all;
+    }
+    return all;
+}
+
+/* What an unprivileged container is allowed, cannot make, and is not given. */
+static void give_nodes(struct draft *d, const struct lxc_need needs[LXC_NEEDS]) {
+    const struct container *c = d->plan->container;
+    const struct device_entry *last = NULL;
+    for (size_t i = 0; i < c->n_devices; i++)
+        if (strcmp(c->devices[i].file, c->file) == 0)
+            last = &c->devices[i];
+    for (size_t i = 0; i < LXC_NEEDS; i++) {
+        char line[256];
+        if (!lxc_lacks_node(c, &needs[i]) || !lxc_need_met(d->scene, &d->after, &needs[i]))
+            continue;
+        snprintf(line, sizeof line, "lxc.mount.entry%s %s %s none bind,optional,create=file 0 0",
+                 lxc_separator(c), needs[i].node, needs[i].node + 1);
+        add_line(d, last != NULL ? last->file : NULL, last != NULL ? last->line : 0, line);
+        add_linef(&d->plan->changes, "%s: added for %s, which the container may not make itself", c->file,
+                  needs[i].node);
+    }
 }
 
 /* ---- around it ---- */
@@ -346,7 +410,9 @@ void mend_plan_make(const struct scene *scene, const struct container *container
         meet(&d, &needs[i]);
     if (out->wants_gpu)
         renew_caps(&d);
-    out->enough = true;
+    out->enough = !out->wants_gpu || allow_all_bound(&d, &needs[0]);
+    if (out->wants_gpu)
+        give_nodes(&d, needs);
     for (size_t i = 0; i < LXC_NEEDS; i++)
         out->enough = out->enough && lxc_need_met(scene, &d.after, &needs[i]);
     note_sharers(&d);

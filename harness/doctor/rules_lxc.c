@@ -22,10 +22,15 @@ static void restart(const struct container *c, struct finding *f) {
     finding_remedy(f, pve ? "pct stop %s && pct start %s" : "lxc-stop -n %s && lxc-start -n %s", name, name);
 }
 
-static void restart_lines(const struct container *c, struct finding *f) {
+/* The mend makes the lines of this finding. */
+static void offer_fix(const struct container *c, struct finding *f) {
     char buffer[512];
     finding_remedy(f, "gpuvet doctor --fix lxc:%s shows the whole change, and makes it with --apply",
                    shell_word(c->name, buffer, sizeof buffer));
+}
+
+static void restart_lines(const struct container *c, struct finding *f) {
+    offer_fix(c, f);
     restart(c, f);
     if (c->kind == CONTAINER_PVE) {
         finding_remedy(
@@ -160,15 +165,6 @@ static void check_needs(const struct scene *scene, struct findings *out, const s
         note_dead_rules(scene, out, c);
 }
 
-/* False where the driver's GPUs are known, and none has the minor of /dev/nvidiaN. */
-static bool may_be_gpu(const struct scene *scene, const char *path) {
-    char bdf[16];
-    int64_t minor = -1;
-    bool known = look_exists(scene->source, "/proc/driver/nvidia/gpus");
-    return !known || (text_to_int(path + strlen("/dev/nvidia"), &minor) && minor >= 0 && minor < 256 &&
-                      majors_gpu_of_minor(scene, (int)minor, bdf));
-}
-
 /* A node that goes in must be there when the container starts. */
 static void check_nodes(const struct scene *scene, struct findings *out, const struct container *c) {
     for (size_t i = 0; scene->nodes->known && i < c->n_devices; i++) {
@@ -188,7 +184,7 @@ static void check_nodes(const struct scene *scene, struct findings *out, const s
         if (entry->creates_file)
             finding_cause(
                 f, "create=file then leaves a regular file in its place, on which CUDA fails with 999");
-        if (gpu && !may_be_gpu(scene, entry->host_path)) {
+        if (gpu && !lxc_may_be_gpu(scene, entry->host_path)) {
             finding_remedy(f, "no GPU of this driver has that number: take the line out, or name one of "
                               "/proc/driver/nvidia/gpus/*/information (Device Minor)");
             continue;
@@ -204,18 +200,10 @@ static void check_nodes(const struct scene *scene, struct findings *out, const s
     }
 }
 
-/* Number of the node in "/dev/nvidia0" and "/dev/nvidia-caps/nvidia-cap21"; -1: another. */
-static int number_of(const char *path, const char *prefix) {
-    int64_t number = -1;
-    bool good = text_starts(path, prefix) && path[strlen(prefix)] >= '0' && path[strlen(prefix)] <= '9' &&
-                text_to_int(path + strlen(prefix), &number) && number < 1 << 20;
-    return good ? (int)number : -1;
-}
-
 /* What CUDA cannot do without. */
 static bool is_needed(const char *path) {
     return strcmp(path, "/dev/nvidiactl") == 0 || strcmp(path, "/dev/nvidia-uvm") == 0 ||
-           number_of(path, "/dev/nvidia") >= 0;
+           lxc_gpu_number(path) >= 0;
 }
 
 static void tell_entry(const struct container *c, const struct device_entry *entry, struct finding *f) {
@@ -232,7 +220,7 @@ static void check_gpus(const struct scene *scene, struct findings *out, const st
     lxc_needs(scene, needs);
     for (size_t i = 0; lxc_need_met(scene, c, &needs[0]) && i < c->n_devices; i++) {
         const struct device_entry *entry = &c->devices[i];
-        int minor = number_of(entry->host_path, "/dev/nvidia");
+        int minor = lxc_gpu_number(entry->host_path);
         char bdf[16] = "";
         if (minor < 0 || entry->by_manager || needs[0].major < 0 ||
             container_allows(c, cgroup, needs[0].major, minor))
@@ -245,60 +233,61 @@ static void check_gpus(const struct scene *scene, struct findings *out, const st
         finding_evidence(f, c->file, "no line allows c %d:%d", needs[0].major, minor);
         finding_remedy(f, "add to %s: %s%s c %d:%d rwm", c->file, lxc_rule_key(scene), lxc_separator(c),
                        needs[0].major, minor);
+        offer_fix(c, f);
         tell_entry(c, entry, f);
     }
 }
 
-static bool mig_is_on(const struct scene *scene) {
-    const js *gpus = js_get(scene->probes, "gpus");
-    for (size_t i = 0; i < js_length(gpus); i++)
-        if (js_get_bool(js_at(gpus, i), "mig", false))
-            return true;
-    return false;
+/* A bound node of nvidia-caps that no rule allows, from `*at` on. */
+static const struct device_entry *next_denied_cap(const struct scene *scene, const struct container *c,
+                                                  int major, size_t *at) {
+    for (; *at < c->n_devices; ++*at) {
+        const struct device_entry *entry = &c->devices[*at];
+        int minor = lxc_cap_number(entry->host_path);
+        if (minor >= 0 && !entry->by_manager && !container_allows(c, majors_cgroup(scene), major, minor))
+            return entry;
+    }
+    return NULL;
 }
 
 /* Nodes of MIG instances, whose major moves as nvidia-uvm's does. */
 static void check_caps(const struct scene *scene, struct findings *out, const struct container *c) {
     int major = majors_current(scene, "nvidia-caps");
     struct lxc_need need = {"nvidia-caps", "", major, -1};
-    for (size_t i = 0; major >= 0 && mig_is_on(scene) && i < c->n_devices; i++) {
-        const struct device_entry *entry = &c->devices[i];
-        int minor = number_of(entry->host_path, "/dev/nvidia-caps/nvidia-cap");
-        if (minor < 0 || entry->by_manager || container_allows(c, majors_cgroup(scene), major, minor))
-            continue;
-        struct finding *f =
-            finding_add(out, "lxc.mig-denied", SEVERITY_FAIL,
-                        "container %s takes a MIG instance's %s and does not allow nvidia-caps (major %d)",
-                        c->name, entry->host_path, major);
-        const struct device_rule *rule = NULL;
-        enum lxc_wrong wrong = find_wrong(scene, c, &need, &rule);
-        char where[512];
-        finding_evidence(f, "/proc/devices", "%d nvidia-caps", major);
-        if (wrong != LXC_RIGHT && rule->major != -2) {
-            place(rule, where, sizeof where);
-            finding_evidence(f, where, "%s%s %s", rule->key, lxc_separator(c), rule->text);
-        }
-        finding_remedy(f, "add to %s: %s%s c %d:* rwm", c->file, lxc_rule_key(scene), lxc_separator(c),
-                       major);
-        tell_entry(c, entry, f);
+    size_t at = 0;
+    const struct device_entry *entry =
+        major >= 0 && lxc_mig_is_on(scene) ? next_denied_cap(scene, c, major, &at) : NULL;
+    if (entry == NULL)
         return;
+    struct finding *f =
+        finding_add(out, "lxc.mig-denied", SEVERITY_FAIL,
+                    "container %s takes a MIG instance's %s and does not allow nvidia-caps (major %d)",
+                    c->name, entry->host_path, major);
+    const struct device_rule *rule = NULL;
+    enum lxc_wrong wrong = find_wrong(scene, c, &need, &rule);
+    char where[512];
+    finding_evidence(f, "/proc/devices", "%d nvidia-caps", major);
+    if (wrong != LXC_RIGHT && rule->major != -2) {
+        place(rule, where, sizeof where);
+        finding_evidence(f, where, "%s%s %s", rule->key, lxc_separator(c), rule->text);
     }
-}
-
-static bool takes_gpu_node(const struct container *c) {
-    for (size_t i = 0; i < c->n_devices; i++)
-        if (number_of(c->devices[i].host_path, "/dev/nvidia") >= 0)
-            return true;
-    return false;
+    for (; (entry = next_denied_cap(scene, c, major, &at)) != NULL; at++) {
+        finding_remedy(f, "add to %s: %s%s c %d:%d rwm", c->file, lxc_rule_key(scene), lxc_separator(c),
+                       major, lxc_cap_number(entry->host_path));
+        snprintf(where, sizeof where, "%s:%d", entry->file, entry->line);
+        finding_evidence(f, where, "%s", entry->text);
+    }
+    offer_fix(c, f);
+    restart(c, f);
 }
 
 /* Nodes that a privileged container's CUDA makes for itself; an unprivileged one may make none. */
 static void check_given(const struct scene *scene, struct findings *out, const struct container *c) {
     struct lxc_need needs[LXC_NEEDS];
     lxc_needs(scene, needs);
-    for (size_t i = 0; c->unprivileged && takes_gpu_node(c) && i < LXC_NEEDS; i++) {
+    for (size_t i = 0; i < LXC_NEEDS; i++) {
         const char *node = needs[i].node;
-        if (needs[i].major < 0 || container_device(c, node) != NULL || !lxc_need_met(scene, c, &needs[i]))
+        if (!lxc_lacks_node(c, &needs[i]) || !lxc_need_met(scene, c, &needs[i]))
             continue;
         struct finding *f =
             finding_add(out, "lxc.node-not-given", SEVERITY_FAIL,
@@ -307,6 +296,7 @@ static void check_given(const struct scene *scene, struct findings *out, const s
         finding_evidence(f, c->file, "unprivileged");
         finding_remedy(f, "add to %s: lxc.mount.entry%s %s %s none bind,optional,create=file 0 0", c->file,
                        lxc_separator(c), node, node + 1);
+        offer_fix(c, f);
         restart(c, f);
     }
 }
@@ -377,7 +367,7 @@ static void named_elsewhere(const struct scene *scene, const struct container *c
         bool given = !comments_name(c, names.items[n]) || strlen(names.items[n]) > 15;
         for (size_t i = 0; i < c->n_devices && !given; i++) {
             char bdf[16];
-            int minor = number_of(c->devices[i].host_path, "/dev/nvidia");
+            int minor = lxc_gpu_number(c->devices[i].host_path);
             given = minor >= 0 && majors_gpu_of_minor(scene, minor, bdf) && strcmp(bdf, names.items[n]) == 0;
         }
         if (!given)
@@ -391,7 +381,7 @@ static void check_meant(const struct scene *scene, struct findings *out, const s
     char meant[16], bdf[16];
     named_elsewhere(scene, c, meant);
     for (size_t i = 0; meant[0] != '\0' && i < c->n_devices; i++) {
-        int minor = number_of(c->devices[i].host_path, "/dev/nvidia");
+        int minor = lxc_gpu_number(c->devices[i].host_path);
         if (minor < 0 || !majors_gpu_of_minor(scene, minor, bdf) || comments_name(c, bdf))
             continue;
         struct finding *f =

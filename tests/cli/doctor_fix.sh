@@ -56,6 +56,34 @@ host "$lxc"'
     cmp was $F
 ' || exit $?
 
+# A GPU that is bound and denied, MIG instances likewise, and a node that an unprivileged container may not make.
+host "$lxc"'
+    mknod -m 666 /dev/nvidia1 c 195 1
+    bind() { printf "lxc.mount.entry = /dev/%s dev/%s none bind,optional,create=file 0 0\n" "$1" "$1"; }
+    printf "lxc.uts.name = infer\nlxc.idmap = u 0 100000 65536\nlxc.idmap = g 0 100000 65536\n" >$F
+    printf "lxc.cgroup2.devices.deny = a\nlxc.cgroup.devices.deny = a\n" >>$F
+    printf "$KEY = c %s rwm\n" "195:255" "195:0" "$UVM:*" >>$F
+    { bind nvidiactl; bind nvidia0; bind nvidia1; bind nvidia-caps/nvidia-cap21; } >>$F
+    cp $F was
+    "$GPUVET" doctor >said 2>&1 || true
+    has said "--fix lxc:infer"
+    expect 1 "$GPUVET" doctor --fix lxc:infer
+    cmp was $F
+    (cd / && patch -s -p1 -o "$HERE/patched") <out
+    expect 0 "$GPUVET" doctor --fix lxc:infer --apply
+    cmp patched $F
+    [ "$(diff was $F | grep "^[<>]")" = "> $KEY = c 195:1 rwm
+> lxc.mount.entry = /dev/nvidia-uvm dev/nvidia-uvm none bind,optional,create=file 0 0" ] || { diff was $F >out; fail "other lines"; }
+    expect 0 "$GPUVET" doctor --fix lxc:infer --apply
+    has out "nothing is to be done"
+    mkdir -p driver/nvidia/capabilities/gpu0/mig/gi1
+    if [ -d /proc/driver ] && mount --bind driver /proc/driver 2>/dev/null; then
+        expect 0 "$GPUVET" doctor --fix lxc:infer --apply
+        has $F "$KEY = c $CAPS:21 rwm"
+        lacks $F "$CAPS:*"
+    fi
+' || exit $?
+
 # Edited where the rule is; who else reads that file is said.
 host "$lxc"'
     printf "lxc.cgroup2.devices.deny = a\nlxc.cgroup.devices.deny = a\nlxc.include = /etc/lxc/gpu.conf\n" >$F

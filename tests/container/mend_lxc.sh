@@ -65,6 +65,18 @@ CONF
     inside || fail "the node does not open after the mend"
     expect 0 "$GPUVET" doctor --fix lxc:infer $BASELINE
     has out "nothing is to be done"
+    if [ -n "$MAP" ]; then # an unprivileged one cannot make the node that nothing gives it
+        lxc-stop -n infer -k
+        sed -i "/ dev\/nvidia-uvm /d" $F
+        rm -f $R/dev/nvidia-uvm
+        start
+        ! lxc-attach --clear-env -n infer -- /usr/bin/test -c /dev/nvidia-uvm || fail "there is a node that nothing gave"
+        expect 0 "$GPUVET" doctor --fix lxc:infer $BASELINE --apply
+        has out "may not make itself"
+        lxc-stop -n infer -k
+        start
+        inside || fail "the node was not given by the mend"
+    fi
     [ "$NET" = none ] && [ -z "$BASELINE" ] || exit 0
     # For good: the printed program, with the lines that are printed with it.
     lxc-stop -n infer -k

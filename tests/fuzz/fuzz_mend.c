@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Mending of any configuration: only lines of device rules change, by their number alone, what is added is a
- * rule, and after it nothing is left to be done, and it is enough if that was foretold. 'p' in front:
- * Proxmox's; a second 'b': a baseline knows an old number. */
+ * rule or a node, and after it nothing is left to be done, and it is enough if that was foretold. 'p' in
+ * front: Proxmox's; a second 'b': a baseline knows an old number. */
 #define FUZZ_CORPUS "mend"
 #define FUZZ_MUTATIONS 1500
 #include "doctor/lxc_needs.h"
@@ -13,7 +13,7 @@
 struct made {
     struct source source;
     struct facts facts;
-    struct chrdev chrdevs[3];
+    struct chrdev chrdevs[4];
     struct container_list list;
     struct scene scene;
     js *baseline;
@@ -45,7 +45,7 @@ static size_t mend(const struct made *m, const char *text, struct mend_lines *li
     return edits;
 }
 
-/* What is gone comes again with another number, and the rest of what is new is a rule. */
+/* What is gone comes again with another number, and the rest of what is new is a rule or a node. */
 static void check_lines(const struct mend_lines *lines, const char *text) {
     struct text old = {0};
     for (size_t i = 0; i < lines->count; i++) {
@@ -56,7 +56,8 @@ static void check_lines(const struct mend_lines *lines, const char *text) {
         if (line->kind == '-' && (next == NULL || next->kind != '+'))
             abort();
         if (line->kind == '+' && (i == 0 || line[-1].kind != '-') &&
-            strncmp(line->text, "lxc.cgroup", strlen("lxc.cgroup")) != 0)
+            strncmp(line->text, "lxc.cgroup", strlen("lxc.cgroup")) != 0 &&
+            strncmp(line->text, "lxc.mount.entry", strlen("lxc.mount.entry")) != 0)
             abort();
     }
     if (strcmp(text_string(&old), text) != 0)
@@ -65,8 +66,10 @@ static void check_lines(const struct mend_lines *lines, const char *text) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    if (fuzz_folder[0] == '\0')
+    if (fuzz_folder[0] == '\0') {
         fuzz_put("a.conf", "lxc.cgroup2.devices.allow = c 195:* rwm\n", 40);
+        fuzz_put("proc/driver/nvidia/capabilities/gpu0/mig/gi1/access", "", 0);
+    }
     bool pve = size > 0 && data[0] == 'p';
     bool baseline = size > 1 && data[1] == 'b';
     size_t skip = baseline ? 2 : pve ? 1 : 0;
@@ -79,7 +82,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     m.chrdevs[1] = (struct chrdev){"nvidia-uvm", 509};
     m.chrdevs[2] = (struct chrdev){"tty", 5};
     m.facts.chrdevs = m.chrdevs;
-    m.facts.n_chrdevs = 3;
+    m.chrdevs[3] = (struct chrdev){"nvidia-caps", 240};
+    m.facts.n_chrdevs = 4;
     js_set_int(m.baseline, "chrdev.nvidia-uvm", 504);
     m.scene =
         (struct scene){.source = &m.source, .facts = &m.facts, .baseline = baseline ? m.baseline : NULL};

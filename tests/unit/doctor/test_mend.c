@@ -15,9 +15,10 @@ struct fixture {
     struct text after; /* of the container's own file */
 };
 
-/* What a plan makes of Proxmox's /etc/pve/lxc/129.conf; `included` (NULL: none) is /etc/lxc/gpu.conf. */
-static void mend(struct fixture *f, const char *text, const char *included, bool baseline,
-                 const char *devices) {
+/* What a plan makes of Proxmox's /etc/pve/lxc/129.conf; `included` (NULL: none) is /etc/lxc/gpu.conf, `more`
+ * (NULL: none) one more file of the host. */
+static void mend_with(struct fixture *f, const char *text, const char *included, bool baseline,
+                      const char *devices, const char *more) {
     const char *near = NULL;
     struct error err = {0};
     struct mend_lines lines = {0};
@@ -27,6 +28,8 @@ static void mend(struct fixture *f, const char *text, const char *included, bool
     made_file(&f->made, "/sys/fs/cgroup/cgroup.controllers", "cpu\n");
     if (included != NULL)
         made_file(&f->made, "/etc/lxc/gpu.conf", included);
+    if (more != NULL)
+        made_file(&f->made, more, "DeviceFileMinor: 21\n");
     made_devices(&f->made, devices);
     made_judge(&f->made);
     if (baseline) {
@@ -44,6 +47,11 @@ static void mend(struct fixture *f, const char *text, const char *included, bool
     mend_lines_free(&lines);
 }
 
+static void mend(struct fixture *f, const char *text, const char *included, bool baseline,
+                 const char *devices) {
+    mend_with(f, text, included, baseline, devices, NULL);
+}
+
 static void end(struct fixture *f) {
     mend_plan_free(&f->plan);
     text_free(&f->after);
@@ -58,11 +66,10 @@ static bool says(const struct strings *list, const char *word) {
     return false;
 }
 
-/* `wanted` NULL: nothing is to be changed. `stays`: a word of what stays, NULL: nothing does. */
-static void expect_of(const char *text, bool baseline, const char *devices, const char *wanted,
-                      const char *stays) {
+static void expect_with(const char *text, bool baseline, const char *devices, const char *wanted,
+                        const char *stays, const char *more) {
     struct fixture f;
-    mend(&f, text, NULL, baseline, devices);
+    mend_with(&f, text, NULL, baseline, devices, more);
     assert_string_equal(text_string(&f.after), wanted != NULL ? wanted : text);
     assert_int_equal(f.plan.edits.count > 0, wanted != NULL);
     assert_int_equal(f.plan.stays.count > 0, stays != NULL);
@@ -71,6 +78,12 @@ static void expect_of(const char *text, bool baseline, const char *devices, cons
     if (wanted != NULL)
         assert_true(f.plan.enough);
     end(&f);
+}
+
+/* `wanted` NULL: nothing is to be changed. `stays`: a word of what stays, NULL: nothing does. */
+static void expect_of(const char *text, bool baseline, const char *devices, const char *wanted,
+                      const char *stays) {
+    expect_with(text, baseline, devices, wanted, stays, NULL);
 }
 
 #define NOW "511 nvidia-uvm\n"
@@ -137,6 +150,58 @@ static void test_not_more_than_taken(void **state) {
               DEVICES "lxc.cgroup2.devices.deny: a\n" DEVICES UVM("511"), NULL);
 }
 
+#define ALLOW(what) "lxc.cgroup2.devices.allow: c " what " rwm\n"
+#define BIND(node) "lxc.mount.entry: /dev/" node " dev/" node " none bind,optional,create=file\n"
+
+/* A GPU that is bound and denied is lost without an error; what is no GPU, or denied by its number, is not
+ * let in. */
+static void test_bound_gpus(void **state) {
+    (void)state;
+    expect_of(ALLOW("195:255") ALLOW("195:0") UVM("511") NODE BIND("nvidia1"), false, NOW,
+              ALLOW("195:255") ALLOW("195:0") UVM("511") ALLOW("195:1") NODE BIND("nvidia1"), NULL);
+    expect_of(ALLOW("195:255") UVM("504") NODE BIND("nvidia1"), false, NOW,
+              ALLOW("195:255") UVM("504") UVM("511") ALLOW("195:0") ALLOW("195:1") NODE BIND("nvidia1"),
+              "504");
+    expect_of(ALLOW("195:255") ALLOW("195:0") UVM("511") NODE BIND("nvidia7"), false, NOW, NULL, NULL);
+    expect_of(DEVICES UVM("511") "lxc.cgroup2.devices.deny: c 195:1 rwm\n" NODE BIND("nvidia1"), false, NOW,
+              NULL, "195:1");
+    expect_of(ALLOW("195:255") ALLOW("195:0") UVM("511") NODE "dev0: /dev/nvidia1\n", false, NOW, NULL, NULL);
+}
+
+/* nvidia-caps is added where the driver has MIG instances, and then the nodes that are taken only. */
+static void test_mig(void **state) {
+    static const char instance[] = "/proc/driver/nvidia/capabilities/gpu0/mig/gi1/access";
+    static const char off[] = "/proc/driver/nvidia/capabilities/gpu0/mig/config";
+    const char *text = DEVICES UVM("511") BIND("nvidia-caps/nvidia-cap21") BIND("nvidia-caps/nvidia-cap22");
+    (void)state;
+    expect_with(text, false, NOW,
+                DEVICES UVM("511") ALLOW("240:21") ALLOW("240:22") BIND("nvidia-caps/nvidia-cap21")
+                    BIND("nvidia-caps/nvidia-cap22"),
+                NULL, instance);
+    expect_with(text, false, NOW, NULL, NULL, off);
+    /* An old number that is proven is renewed instead. */
+    expect_with(DEVICES UVM("511") UVM("238") BIND("nvidia-caps/nvidia-cap21"), true, NOW,
+                DEVICES UVM("511") UVM("240") BIND("nvidia-caps/nvidia-cap21"), NULL, instance);
+}
+
+/* An unprivileged container gets the nodes that it may not make; a privileged one makes them. */
+static void test_nodes(void **state) {
+    const char *text = "unprivileged: 1\n" DEVICES UVM("511") NODE BIND("nvidiactl");
+    (void)state;
+    expect_of(
+        text, false, NOW,
+        "unprivileged: 1\n" DEVICES UVM("511") NODE BIND(
+            "nvidiactl") "lxc.mount.entry: /dev/nvidia-uvm dev/nvidia-uvm none bind,optional,create=file 0 0\n",
+        NULL);
+    expect_of(
+        "unprivileged: 1\n" DEVICES UVM("504") NODE BIND("nvidiactl") "[before]\n", true, NOW,
+        "unprivileged: 1\n" DEVICES UVM("511") NODE BIND(
+            "nvidiactl") "lxc.mount.entry: /dev/nvidia-uvm dev/nvidia-uvm none bind,optional,create=file 0 0\n[before]\n",
+        NULL);
+    expect_of(DEVICES UVM("511") NODE, false, NOW, NULL, NULL);
+    expect_of("unprivileged: 1\n" DEVICES UVM("511"), false, NOW, NULL, NULL); /* names no GPU's node */
+}
+
 static void test_sections(void **state) {
     (void)state;
     expect_of("# c 504:* rwm\r\n" DEVICES UVM("504") "\n[before]\n" DEVICES UVM("504"), true, NOW,
@@ -190,7 +255,8 @@ int main(void) {
         cmocka_unit_test(test_proven),   cmocka_unit_test(test_not_proven),
         cmocka_unit_test(test_nothing),  cmocka_unit_test(test_not_more_than_taken),
         cmocka_unit_test(test_sections), cmocka_unit_test(test_include),
-        cmocka_unit_test(test_around),
+        cmocka_unit_test(test_around),   cmocka_unit_test(test_bound_gpus),
+        cmocka_unit_test(test_mig),      cmocka_unit_test(test_nodes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
