@@ -2,6 +2,7 @@
 #include "run/plan.h"
 
 #include "base/mem.h"
+#include "base/random.h"
 #include "run/record.h"
 #include "run/where.h"
 #include "stats/distributions.h"
@@ -511,13 +512,6 @@ void plan_free(struct plan *plan) {
 
 /* ---- order and cost ---- */
 
-static uint64_t next_random(uint64_t *state) { /* splitmix64 */
-    uint64_t z = (*state += 0x9e3779b97f4a7c15ULL);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-    return z ^ (z >> 31);
-}
-
 /* Each twin beside its pinned item, by turns after and before it. */
 static size_t put_twins(const struct plan *plan, int round, const struct plan_item **out, size_t n) {
     for (size_t i = 0; i < plan->n_items; i++) {
@@ -546,7 +540,7 @@ size_t plan_order(const struct plan *plan, int round, const struct plan_item **o
                 runs_in(&plan->items[i], round))
                 out[n++] = &plan->items[i];
         for (size_t i = n; i > first + 1; i--) { /* Fisher and Yates */
-            size_t j = first + (size_t)(next_random(&state) % (i - first));
+            size_t j = first + (size_t)(random_next(&state) % (i - first));
             const struct plan_item *swap = out[i - 1];
             out[i - 1] = out[j];
             out[j] = swap;

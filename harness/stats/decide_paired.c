@@ -7,6 +7,7 @@
 #include "stats/decide_paired.h"
 
 #include "base/mem.h"
+#include "base/random.h"
 #include "stats/decide_parts.h"
 #include "stats/distributions.h"
 #include "stats/moderate.h"
@@ -181,13 +182,6 @@ static void count_pattern(struct family *f, const signed char *signs, size_t n_r
     }
 }
 
-static uint64_t next_random(uint64_t *state) { /* splitmix64 */
-    uint64_t z = (*state += 0x9e3779b97f4a7c15ULL);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-    return z ^ (z >> 31);
-}
-
 /* A pattern and its opposite give the same |t|: the first sign stays. Returns how many patterns were tried.
  */
 static double try_patterns(struct family *f, size_t n_rounds, uint64_t seed) {
@@ -200,7 +194,7 @@ static double try_patterns(struct family *f, size_t n_rounds, uint64_t seed) {
             if (exact)
                 bits = k == 0 ? 0 : (uint64_t)i >> (k - 1);
             else if (k % 64 == 0)
-                bits = i == 0 ? 0 : next_random(&seed); /* the first is what was seen */
+                bits = i == 0 ? 0 : random_next(&seed); /* the first is what was seen */
             else
                 bits >>= 1;
             signs[k] = (bits & 1) != 0 ? -1 : 1;
