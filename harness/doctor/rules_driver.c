@@ -46,8 +46,8 @@ static void remedy_in_container(struct finding *f, const struct scene *scene, co
     } else {
         finding_remedy(
             f,
-            "in the container, exactly %s: NVIDIA-Linux-x86_64-%s.run --no-kernel-modules   (user space "
-            "only), or the packages of that version",
+            "in the container, exactly %s: NVIDIA-Linux-x86_64-%s.run --no-kernel-modules   (older installers: "
+            "--no-kernel-module; user space only), or the packages of that version",
             v->loaded, v->loaded);
         finding_remedy(
             f,

@@ -434,20 +434,44 @@ static void check_error(const struct scene *scene, struct findings *out) {
 
 /* ---- what is missing and needed by nothing here ---- */
 
+/* Each is made by a call of its own: nvidia-modprobe does one of -u, -l and -s at a time. */
+static const struct {
+    const char *path, *or_path, *device, *flag, *of;
+} optional_nodes[] = {
+    {"/dev/nvidia-modeset", NULL, "nvidia-modeset", "-m", "graphics"},
+    {"/dev/nvidia-uvm-tools", NULL, "nvidia-uvm", "-u -c 0", "debuggers and profilers"},
+    {"/dev/nvidia-nvlink", NULL, "nvidia-nvlink", "-l", "tools that look at NVLinks"},
+    {"/dev/nvidia-nvswitchctl", "/dev/nvidia-nvswitch0", "nvidia-nvswitch", "-s -c 255 -c 0",
+     "the fabric manager and tools of the NVSwitches"},
+};
+
+/* The driver has the device; one that is not in /proc/devices has no node. Of modeset, which shares a major,
+ * it may not say. */
+static bool is_registered(const struct scene *scene, const char *device) {
+    const char *const names[] = {device, NULL};
+    bool own = text_starts(device, "nvidia-nv");
+    return !own || access_major(scene, names) >= 0;
+}
+
 static void check_optional(const struct scene *scene, struct findings *out) {
-    static const struct {
-        const char *path, *flag, *of;
-    } rows[] = {{"/dev/nvidia-modeset", "-m", "graphics"},
-                {"/dev/nvidia-uvm-tools", "-u -c 0", "debuggers and profilers"}};
     struct access *access = access_read(scene);
-    for (size_t i = 0;
-         access != NULL && access->wanted && !scene->container && i < sizeof rows / sizeof *rows; i++) {
-        const struct device_node *node = device_nodes_find(scene->nodes, rows[i].path);
-        if (!access->driver || node != NULL)
+    for (size_t i = 0; access != NULL && access->wanted && access->driver && !scene->container &&
+                       i < sizeof optional_nodes / sizeof *optional_nodes;
+         i++) {
+        const char *path = optional_nodes[i].path, *or_path = optional_nodes[i].or_path;
+        if (device_nodes_find(scene->nodes, path) != NULL ||
+            (or_path != NULL && device_nodes_find(scene->nodes, or_path) != NULL) ||
+            !is_registered(scene, optional_nodes[i].device))
             continue;
         struct finding *f = finding_add(out, "nodes.optional-missing", SEVERITY_INFO,
-                                        "%s is missing, which only %s need", rows[i].path, rows[i].of);
-        finding_remedy(f, "nvidia-modprobe %s", rows[i].flag);
+                                        "%s is missing, which only %s need", path, optional_nodes[i].of);
+        finding_remedy(f, "nvidia-modprobe %s", optional_nodes[i].flag);
+        finding_remedy(
+            f,
+            "where a container or service needs it at boot: ExecStart=/usr/bin/nvidia-modprobe %s in a unit, "
+            "After=systemd-modules-load.service, before pve-guests.service (Before=pve-guests.service "
+            "lxc.service docker.service), a line for each flag",
+            optional_nodes[i].flag);
     }
     access_free(access);
 }
@@ -588,9 +612,11 @@ static const struct rule rules[] = {
      .severity = SEVERITY_INFO,
      .title = "a node is missing that CUDA does not need",
      .needs = needs_nodes,
-     .cause = "each node is made by a flag of nvidia-modprobe of its own",
-     .remedy = "nvidia-modprobe -m (modeset), -u -c 0 (uvm), -l (nvlink), -s (nvswitch)",
-     .source = "nvidia-modprobe(1); wolf pull request 361",
+     .cause =
+         "each node is made by a flag of nvidia-modprobe of its own; -u, -l and -s do not go together in one call",
+     .remedy =
+         "nvidia-modprobe -m (modeset), -u -c 0 (uvm), -l (nvlink), -s -c 255 -c 0 (nvswitch), before the containers start",
+     .source = "nvidia-modprobe's source; wolf pull request 361",
      .check = check_optional},
     {0},
 };

@@ -211,10 +211,11 @@ void remedy_user_space(struct finding *finding, const struct scene *scene, const
         finding_remedy(
             finding,
             "apt list -a libnvidia-compute-* libcuda1; install the packages of exactly %s   (or the .run "
-            "file of %s with --no-kernel-modules)",
+            "file of %s with --no-kernel-modules; older ones: --no-kernel-module)",
             version, version);
     else
         finding_remedy(finding,
-                       "install the driver's user space of exactly %s   (a .run file: --no-kernel-modules)",
+                       "install the driver's user space of exactly %s   (a .run file: --no-kernel-modules; "
+                       "older ones: --no-kernel-module)",
                        version);
 }
