@@ -13,11 +13,13 @@
 #include "compare/compare.h"
 #include "compare/places.h"
 #include "run/lock.h"
+#include "run/who.h"
 #include "stats/robust.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -297,6 +299,20 @@ static void set_baseline_figures(struct job *job) {
     }
 }
 
+/* Told before anything is measured, as a figure that was held back shows only afterwards. */
+static void warn_of_quota(void) {
+    struct source live;
+    struct error ignored = {0};
+    char words[400];
+    cpu_set_t cpus;
+    if (!source_live(&live, &ignored))
+        return;
+    if (sched_getaffinity(0, sizeof cpus, &cpus) == 0 &&
+        who_lacks_cpus(&live, CPU_COUNT(&cpus), words, sizeof words))
+        log_warning("%s", words);
+    source_free(&live);
+}
+
 static bool measure(struct job *job, struct error *err) {
     struct prepared *p = &job->prepared;
     struct run_values *v = job->v;
@@ -306,6 +322,8 @@ static bool measure(struct job *job, struct error *err) {
     run_places_make(&job->places, p, v->simulate, &job->clock);
     set_baseline_figures(job);
     struct quiet_gate gate;
+    if (!v->simulate)
+        warn_of_quota();
     if (!v->simulate)
         quiet_open(&gate, v->allow_busy, (int64_t)(v->wait_quiet * 1e9),
                    p->places[0].plan.uses_gpu && p->places[0].node.gpus.count > 0);

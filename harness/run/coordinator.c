@@ -228,6 +228,23 @@ static void add_gpu_state(const struct coordinator *c, js *record, struct watche
     js_free(w->after);
 }
 
+/* What did not come to its end while the CPU was taken away may have come to none for that. */
+static void add_quota(js *record, const struct item_answer *answer) {
+    const char *outcome = js_get_string(record, "outcome", "");
+    js_append_string(js_get(record, "flags"), "cpu-quota");
+    js_set_int(record, "quota_us", answer->quota_us);
+    if (answer->quota[0] == '\0')
+        return;
+    js_set_string(record, "quota", answer->quota);
+    if (strcmp(outcome, "error") != 0 && strcmp(outcome, "hang") != 0)
+        return;
+    struct text reason = {0};
+    text_addf(&reason, "%s; meanwhile throttled by %s for %.1f s", js_get_string(record, "reason", "?"),
+              answer->quota, (double)answer->quota_us / 1e6);
+    js_set_string(record, "reason", text_string(&reason));
+    text_free(&reason);
+}
+
 static void decorate(const struct coordinator *c, js *record, const struct item_answer *answer) {
     if (answer->output != NULL)
         js_set_string(record, "stderr", answer->output);
@@ -235,10 +252,8 @@ static void decorate(const struct coordinator *c, js *record, const struct item_
         js_set_number(record, "verdict_ms", round(answer->verdict_ms));
     if (answer->node != NULL)
         js_set(record, "node", js_copy(answer->node));
-    if (answer->quota_us > 0) {
-        js_append_string(js_get(record, "flags"), "cpu-quota");
-        js_set_int(record, "quota_us", answer->quota_us);
-    }
+    if (answer->quota_us > 0)
+        add_quota(record, answer);
     if (c->quiet != NULL && c->quiet->busy[0] != '\0') {
         js_append_string(js_get(record, "flags"), "busy");
         js_set_string(record, "busy", c->quiet->busy);

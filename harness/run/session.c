@@ -3,10 +3,13 @@
 
 #include "base/build.h"
 #include "base/clock.h"
+#include "run/who.h"
 #include "run/worker.h"
+#include "system/activity.h"
 #include "target/helper.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +25,7 @@ static const int64_t silence_limit_ns = 8 * NS_PER_S;
 static const int64_t verdict_grace_ns = 2 * NS_PER_S - 50 * NS_PER_MS;
 static const int64_t after_hang_limit_ns = 30 * NS_PER_S; /* reaping, and asking a driver that may be sick */
 static const int64_t send_limit_ns = 5 * NS_PER_S;
+static const int64_t chunk_limit_ns = 30 * NS_PER_S; /* of the program, over a slow line */
 static const int64_t park_limit_ns = 15 * NS_PER_S;
 static const int64_t doctor_limit_ns = 75 * NS_PER_S;
 
@@ -157,6 +161,31 @@ static bool greet(struct session *s, bool facts, struct interrupt *interrupt, st
     return good;
 }
 
+/* Where no file could be made: what takes the program from its stdin, then the program. True also when the
+ * other side is gone, whose last words say more. */
+static bool send_program(struct session *s, const char *script, struct interrupt *interrupt,
+                         struct error *err) {
+    char chunk[65536];
+    ssize_t n = 0;
+    int self = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    if (self < 0)
+        return FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot read this program: %s", strerror(errno));
+    bool good = channel_send_bytes(&s->channel, script, strlen(script), chunk_limit_ns, err);
+    while (good && (n = read(self, chunk, sizeof chunk)) > 0) {
+        good = channel_send_bytes(&s->channel, chunk, (size_t)n, chunk_limit_ns, err);
+        if (good && interrupt_came(interrupt))
+            good = FAIL(err, ERROR_INTERRUPTED, "interrupted");
+    }
+    if (good && n < 0)
+        good = FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot read this program: %s", strerror(errno));
+    close(self);
+    if (!good && err->native == EPIPE) {
+        error_clear(err);
+        good = true;
+    }
+    return good;
+}
+
 /* A way that ends in "Permission denied" (a folder without exec) says nothing against the next one. */
 static bool start_one_way(struct session *s, const struct target *target, int way, bool facts,
                           struct interrupt *interrupt, bool *final, struct error *err) {
@@ -166,10 +195,10 @@ static bool start_one_way(struct session *s, const struct target *target, int wa
         strings_add(&options, "--facts");
     bool good = target_bring(target, way, &options, &start, err);
     strings_free(&options);
-    /* ssh's own status for a connection that does not come about, or no answer at all: another folder would not
-     * help. */
-    bool unreachable = !good && (err->native == HELPER_TOO_LATE ||
-                                 (target->kind == TARGET_SSH && err->native == 255));
+    /* ssh's own status for a connection that does not come about, or no answer at all: another folder would
+     * not help. */
+    bool unreachable =
+        !good && (err->native == HELPER_TOO_LATE || (target->kind == TARGET_SSH && err->native == 255));
     *final = !good && (err->kind == ERROR_INTERRUPTED || unreachable);
     if (!good)
         return RELAY(err);
@@ -178,7 +207,8 @@ static bool start_one_way(struct session *s, const struct target *target, int wa
     if (good) {
         channel_open(&s->channel, s->process.from, s->process.to);
         s->open = true;
-        good = greet(s, facts, interrupt, err);
+        good = (start.script == NULL || send_program(s, start.script, interrupt, err)) &&
+               greet(s, facts, interrupt, err);
         *final = good || err->kind != ERROR_SYSTEM || !s->channel.ended;
         if (!good)
             end_session(s, 0, NULL);
@@ -204,9 +234,16 @@ bool session_open(struct session *s, const struct target *target, bool facts, st
         return err->kind == ERROR_NONE;
     *s = (struct session){0};
     for (int way = 0; way < target_ways(target) && !final; way++) {
+        struct error before = *err;
         error_clear(err);
         if (start_one_way(s, target, way, facts, interrupt, &final, err))
             return true;
+        /* The last one needs no folder: what was wrong with those is the first to mend. */
+        if (way > 0 && way + 1 == target_ways(target) && err->kind == ERROR_SYSTEM) {
+            struct error last = *err;
+            FAIL_NATIVE(err, ERROR_SYSTEM, last.native, "%.400s; nor without a file: %.400s", before.text,
+                        last.text);
+        }
     }
     return error_context(err, "%s", target->name);
 }
@@ -252,6 +289,9 @@ static void take_done(struct item_answer *answer, const js *done) {
     if (output != NULL)
         answer->output = text_printable(output);
     answer->quota_us = js_get_int(done, "quota_us", 0);
+    char *quota = text_printable(js_get_string(done, "quota", ""));
+    snprintf(answer->quota, sizeof answer->quota, "%s", quota);
+    free(quota);
 }
 
 /* Handles one message of the item. True when it was the last. */
@@ -324,12 +364,22 @@ static double ms_after_deadline(const js *item, int64_t start) {
     return (double)(clock_now(&clock) - start) / 1e6 - (double)js_get_int(item, "deadline_ms", 0);
 }
 
+/* Of a worker that was lost nobody else can say it: what held this process back. */
+static void look_at_own_quota(int64_t throttled_ns, struct item_answer *answer) {
+    int64_t now = throttled_ns >= 0 ? activity_throttled_ns("") : -1;
+    if (now <= throttled_ns)
+        return;
+    answer->quota_us = (now - throttled_ns) / NS_PER_US;
+    who_throttles(answer->quota, sizeof answer->quota);
+}
+
 bool session_run(struct session *s, js *item, struct interrupt *interrupt, struct item_answer *answer) {
     struct clock clock = clock_real();
     struct error err = {0};
     bool quiet = js_get_bool(item, "quiet", false);
     int64_t id = js_get_int(item, "id", -1);
     *answer = (struct item_answer){0};
+    int64_t throttled_ns = activity_throttled_ns("");
     int64_t start = clock_now(&clock);
     enum wait_outcome got = channel_send(&s->channel, item, send_limit_ns, &err) ? WAIT_MESSAGE : WAIT_ENDED;
     int64_t end = start + js_get_int(item, "deadline_ms", 0) * NS_PER_MS + verdict_grace_ns;
@@ -360,6 +410,8 @@ bool session_run(struct session *s, js *item, struct interrupt *interrupt, struc
     }
     answer->verdict_ms = ms_after_deadline(item, start);
     judge_loss(s, got, &err, answer);
+    if (got != WAIT_INTERRUPTED)
+        look_at_own_quota(throttled_ns, answer);
     return false;
 }
 

@@ -27,6 +27,7 @@ struct item_answer {
     char reason[1024]; /* "": none */
     char *output;      /* what the measuring process printed, owned; NULL: nothing */
     int64_t quota_us;  /* how long the CPU quota there held the item back; 0: not, or not known */
+    char quota[200];   /* which one, as seen there; "": not known */
     js *node;          /* the check after a hang, owned; NULL: none */
     bool unkillable;   /* after a hang: its process stays, whatever is sent to it */
     double verdict_ms; /* of a hang: how long after the deadline the verdict was there */

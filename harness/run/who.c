@@ -83,8 +83,8 @@ void who_process(int64_t pid, const char *name, char *out, size_t size) {
     free(cgroup);
 }
 
-/* "20000 of 100000 us"; false: this group has no bound. */
-static bool quota_of(const struct source *source, const struct cgroup_place *place, char *out, size_t size) {
+/* False: this group has no bound. */
+static bool quota_of(const struct source *source, const struct cgroup_place *place, struct who_quota *out) {
     long long quota = -1;
     long long period = -1;
     char *first = cgroup_text(source, place, place->v2 ? "cpu.max" : "cpu.cfs_quota_us");
@@ -92,31 +92,58 @@ static bool quota_of(const struct source *source, const struct cgroup_place *pla
     bool bound = first != NULL && (place->v2 ? sscanf(first, "%lld %lld", &quota, &period) == 2
                                              : second != NULL && sscanf(first, "%lld", &quota) == 1 &&
                                                    sscanf(second, "%lld", &period) == 1);
-    bound = bound && quota > 0;
-    if (bound)
-        snprintf(out, size, "%lld of %lld us", quota, period);
     free(first);
     free(second);
-    return bound;
+    if (!bound || quota <= 0 || period <= 0)
+        return false;
+    char *clean = text_printable(place->path[0] != '\0' ? place->path : "/");
+    snprintf(out->group, sizeof out->group, "%.120s", clean);
+    free(clean);
+    out->quota_us = quota;
+    out->period_us = period;
+    return true;
+}
+
+static double cpus_of(const struct who_quota *quota) {
+    return (double)quota->quota_us / (double)quota->period_us;
+}
+
+bool who_quota(const struct source *source, struct who_quota *out) {
+    struct cgroup_place place;
+    bool found = false;
+    if (!cgroup_find(source, "cpu", &place))
+        return false;
+    do {
+        struct who_quota here;
+        if (quota_of(source, &place, &here) && (!found || cpus_of(&here) < cpus_of(out))) {
+            *out = here;
+            found = true;
+        }
+    } while (cgroup_up(&place));
+    cgroup_place_free(&place);
+    return found;
 }
 
 void who_throttles(char *out, size_t size) {
     struct source live;
     struct error ignored = {0};
-    struct cgroup_place place;
-    char quota[64];
+    struct who_quota quota;
     snprintf(out, size, "this cgroup's CPU quota");
     if (!source_live(&live, &ignored))
         return;
-    if (cgroup_find(&live, "cpu", &place)) {
-        bool found = false;
-        do {
-            found = quota_of(&live, &place, quota, sizeof quota);
-            if (found)
-                snprintf(out, size, "the CPU quota of cgroup %.120s (%s)",
-                         place.path[0] != '\0' ? place.path : "/", quota);
-        } while (!found && cgroup_up(&place));
-        cgroup_place_free(&place);
-    }
+    if (who_quota(&live, &quota))
+        snprintf(out, size, "the CPU quota of cgroup %s (%lld of %lld us)", quota.group,
+                 (long long)quota.quota_us, (long long)quota.period_us);
     source_free(&live);
+}
+
+bool who_lacks_cpus(const struct source *source, int cpus, char *out, size_t size) {
+    struct who_quota quota;
+    if (!who_quota(source, &quota) || cpus_of(&quota) >= cpus)
+        return false;
+    snprintf(out, size,
+             "the CPU quota of cgroup %s (%lld of %lld us) is %.3g CPUs, and gpuvet may run on %d: what uses "
+             "more is held back, and its figures are flagged cpu-quota",
+             quota.group, (long long)quota.quota_us, (long long)quota.period_us, cpus_of(&quota), cpus);
+    return true;
 }

@@ -3,6 +3,8 @@
 #ifndef GPUVET_RUN_WHO_H
 #define GPUVET_RUN_WHO_H
 
+#include "system/facts.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -15,7 +17,19 @@ bool who_container(const char *cgroup, char *out, size_t size);
  * NULL: then /proc is asked. A process of another PID namespace has its number only. */
 void who_process(int64_t pid, const char *name, char *out, size_t size);
 
-/* "the CPU quota of cgroup /a/b (20000 of 100000 us)": the nearest group of this process that has one. */
+/* A CPU quota over this process. */
+struct who_quota {
+    char group[128]; /* "/a/b" */
+    int64_t quota_us, period_us;
+};
+
+/* The tightest one among the cgroup of the process and those above it. False: none. */
+bool who_quota(const struct source *source, struct who_quota *out);
+
+/* Where the tightest quota is less than the `cpus` that the process may run on: a line that says so. */
+bool who_lacks_cpus(const struct source *source, int cpus, char *out, size_t size);
+
+/* "the CPU quota of cgroup /a/b (20000 of 100000 us)": the tightest one here. */
 void who_throttles(char *out, size_t size);
 
 #endif

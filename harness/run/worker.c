@@ -9,6 +9,8 @@
 #include "run/child.h"
 #include "run/probe.h"
 #include "run/where.h"
+#include "run/who.h"
+#include "system/activity.h"
 #include "target/helper.h"
 #include "target/parts.h"
 #include "target/view.h"
@@ -46,7 +48,7 @@ struct supervisor {
     int64_t last_heard; /* from it */
     struct text output; /* of the child during this item */
     bool output_cut;
-    int64_t throttled_us; /* by the CPU quota, when the item began; -1 unknown */
+    int64_t throttled_ns; /* by the CPU quota, when the item began; -1 unknown */
     bool over;
     bool park; /* over, but to begin anew in this very process */
 };
@@ -78,9 +80,13 @@ static bool finish_item(struct supervisor *s, js *done, struct error *err) {
             text_add(&s->output, "\n[cut]");
         js_set_string(done, "stderr", text_string(&s->output));
     }
-    int64_t throttled_us = s->throttled_us >= 0 ? view_throttled_us() : -1;
-    if (throttled_us > s->throttled_us)
-        js_set_int(done, "quota_us", throttled_us - s->throttled_us);
+    int64_t throttled_ns = s->throttled_ns >= 0 ? activity_throttled_ns("") : -1;
+    if (throttled_ns > s->throttled_ns) {
+        char who[200];
+        who_throttles(who, sizeof who);
+        js_set_int(done, "quota_us", (throttled_ns - s->throttled_ns) / NS_PER_US);
+        js_set_string(done, "quota", who);
+    }
     text_clear(&s->output);
     s->output_cut = false;
     js_free(s->item);
@@ -201,7 +207,7 @@ static void give_up(struct supervisor *s) {
 static bool start_item(struct supervisor *s, js *item, struct error *err) {
     s->item = js_keep(item);
     s->quiet = js_get_bool(item, "quiet", false);
-    s->throttled_us = view_throttled_us();
+    s->throttled_ns = activity_throttled_ns("");
     int64_t limit_ms = js_get_int(item, "deadline_ms", 60000);
     limit_ms = limit_ms < 0 ? 0 : limit_ms > MAX_DEADLINE_MS ? MAX_DEADLINE_MS : limit_ms;
     s->deadline = clock_now(&s->clock) + limit_ms * NS_PER_MS;

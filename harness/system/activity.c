@@ -73,9 +73,8 @@ static int64_t stat_value(const char *lines, const char *key) {
     return value;
 }
 
-/* How long quotas held the caller's cgroup back: its own and those of the groups above it, as far as they can
- * be seen. Each group counts only what its own quota did. */
-static int64_t read_quota(const char *root) {
+/* As far as the groups above can be seen; each counts only what its own quota did. */
+int64_t activity_throttled_ns(const char *root) {
     char *copy = mem_copy_string(root);
     const struct source source = {.root = copy, .live = root[0] == '\0'};
     struct cgroup_place place;
@@ -161,7 +160,7 @@ bool activity_read(const char *root, struct activity *out, struct error *err) {
     out->psi_cpu_us = read_pressure(root, "/proc/pressure/cpu");
     out->psi_io_us = read_pressure(root, "/proc/pressure/io");
     out->psi_memory_us = read_pressure(root, "/proc/pressure/memory");
-    out->throttled_ns = read_quota(root);
+    out->throttled_ns = activity_throttled_ns(root);
     read_processes(root, out);
     return true;
 }

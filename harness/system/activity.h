@@ -35,6 +35,9 @@ struct activity {
 bool activity_read(const char *root, struct activity *out, struct error *err);
 void activity_free(struct activity *activity);
 
+/* How long quotas have held the caller's cgroup and those above it back so far; -1 unknown. */
+int64_t activity_throttled_ns(const char *root);
+
 struct activity_report {
     double seconds;
     double cpu_share; /* of all CPUs, used by others than us: 0 … 1 */

@@ -117,33 +117,3 @@ void view_take_init_limits(void) {
             setrlimit((__rlimit_resource_t)i, &r);
     }
 }
-
-static int64_t stat_value(const char *lines, const char *name) {
-    const char *at = strstr(lines, name);
-    int64_t value = -1;
-    if (at == NULL)
-        return -1;
-    char *word = mem_copy_bytes(at + strlen(name), strcspn(at + strlen(name), "\n"));
-    if (!text_to_int(text_trim(word), &value))
-        value = -1;
-    free(word);
-    return value;
-}
-
-int64_t view_throttled_us(void) {
-    struct source source = {0};
-    struct cgroup_place place = {0};
-    struct error ignored = {0};
-    int64_t us = -1;
-    if (source_live(&source, &ignored) && cgroup_find(&source, "cpu", &place)) {
-        char *stat = cgroup_text(&source, &place, "cpu.stat");
-        if (stat != NULL)
-            us = place.v2 ? stat_value(stat, "throttled_usec ") : stat_value(stat, "throttled_time ");
-        if (us > 0 && !place.v2)
-            us /= 1000;
-        free(stat);
-        cgroup_place_free(&place);
-    }
-    source_free(&source);
-    return us;
-}

@@ -6,7 +6,6 @@
 #include "base/json.h"
 
 #include <stdbool.h>
-#include <stdint.h>
 
 /* {"capabilities": "000001ffffffffff", "sys_nice": true, "seccomp": "0", "no_new_privileges": "0",
  *  "user_namespace": false, "cpus": "0-7", "memory_nodes": "0", "shm_mib": 64, "tmp_noexec": false,
@@ -16,8 +15,5 @@ js *view_read(void);
 
 /* Takes over the limits of process 1, as what the container's manager starts has them. */
 void view_take_init_limits(void);
-
-/* How long the CPU quota of our cgroup has held us back so far, us; -1 unknown. */
-int64_t view_throttled_us(void);
 
 #endif

@@ -29,6 +29,16 @@ told '{"n":1,"type":"item","id":{},"case":[],"env":[1,2],"quiet":"x","round":1e3
 has out '"outcome":"error"'
 told '{"n":1,"type":"item","id":1,"case":"null","simulate":{"key":5,"seed":"x","effect":null},"samples":-1,"deadline_ms":2000}'
 has out '"type":"done"'
+# A quiet item of six seconds, in which nobody beats: the next one runs all the same.
+quiet='"type":"item","id":1,"case":"host.wake","version":1,"metric":"wake","quiet":true,"cpu":0,"samples":60'
+{
+    echo "{\"n\":1,$quiet,\"where\":{\"core\":\"local\"},\"params\":{\"idle_us\":100000,\"source\":\"timer\",\"control\":\"none\"}}"
+    sleep 8
+    echo "{\"n\":2,$good,\"samples\":5,\"deadline_ms\":3000}"
+    sleep 1
+} | timeout 60 "$GPUVET" worker >out 2>err
+[ "$(grep -c '"type":"done".*"outcome":"ok"' out)" = 2 ] || fail "the item after a quiet one"
+lacks err silent
 head -c 3000000 /dev/zero | tr '\0' x | timeout 20 "$GPUVET" worker >out 2>err
 [ "${PIPESTATUS[2]}" = 1 ] || fail "a line without end"
 has err 'longer than 1 MiB'

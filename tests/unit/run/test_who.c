@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/unit.h"
+#include "unit/tree.h"
 
 #include "run/who.h"
 
@@ -51,10 +51,45 @@ static void processes(void **state) {
     assert_non_null(strstr(out, "quota"));
 }
 
+static void quotas(void **state) {
+    (void)state;
+    char root[] = "r";
+    const struct source source = {.root = root};
+    struct who_quota quota;
+    char out[400];
+    tree_put("r/proc/self/cgroup", "0::/a/b\n");
+    tree_put("r/proc/self/mountinfo",
+             "31 24 0:27 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw\n");
+    tree_put("r/sys/fs/cgroup/a/b/cpu.max", "max 100000\n");
+    assert_false(who_quota(&source, &quota));
+    assert_false(who_lacks_cpus(&source, 64, out, sizeof out));
+    tree_put("r/sys/fs/cgroup/a/cpu.max", "20000 100000\n");
+    tree_put("r/sys/fs/cgroup/a/b/cpu.max", "300000 100000\n"); /* nearer, and wider */
+    assert_true(who_quota(&source, &quota));
+    assert_string_equal(quota.group, "/a");
+    assert_int_equal(quota.quota_us, 20000);
+    assert_int_equal(quota.period_us, 100000);
+    assert_true(who_lacks_cpus(&source, 2, out, sizeof out));
+    assert_non_null(strstr(out, "cgroup /a (20000 of 100000 us) is 0.2 CPUs, and gpuvet may run on 2"));
+    tree_put("r/sys/fs/cgroup/a/cpu.max", "max 100000\n");
+    assert_true(who_lacks_cpus(&source, 4, out, sizeof out));
+    assert_false(who_lacks_cpus(&source, 3, out, sizeof out)); /* as many as it may run on */
+    tree_put("r/sys/fs/cgroup/a/b/cpu.max", "5 0\n");
+    assert_false(who_quota(&source, &quota));
+    /* v1 */
+    tree_put("r/proc/self/cgroup", "4:cpu,cpuacct:/job\n0::/\n");
+    tree_put("r/proc/self/mountinfo", "40 24 0:30 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct\n");
+    tree_put("r/sys/fs/cgroup/cpu/job/cpu.cfs_quota_us", "50000\n");
+    tree_put("r/sys/fs/cgroup/cpu/job/cpu.cfs_period_us", "100000\n");
+    assert_true(who_lacks_cpus(&source, 1, out, sizeof out));
+    assert_non_null(strstr(out, "cgroup /job (50000 of 100000 us) is 0.5 CPUs"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(containers),
         cmocka_unit_test(processes),
+        cmocka_unit_test(quotas),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, tree_enter, tree_leave);
 }
