@@ -26,9 +26,10 @@ enum {
     SAMPLES = 10,
     WARM_US = 30000,
     MAX_CORES = 1024,
+    TRIES = 3, /* while the chains cannot be what they are taken to be */
 };
 static const double agreement = 0.02;  /* beyond: flagged, a sibling thread shares the core's issue slots */
-static const double impossible = 0.10; /* beyond: the latencies are not what they are taken to be */
+static const double impossible = 0.10; /* beyond: measured again; the latencies are then not what we take */
 
 static const struct metric metrics[] = {{"frequency", QUANTITY_FREQUENCY, TIMING_HOST}, {0}};
 
@@ -95,15 +96,15 @@ static double counted_ghz(int fd) {
 }
 
 static void cross_check(struct case_context *context, double ghz) {
-    enum { TRIES = 8 };
-    double values[TRIES];
+    enum { READS = 8 };
+    double values[READS];
     size_t n = 0;
     int fd = cycles_open();
     if (fd < 0) {
         js_set_string(context->extra, "cycle_counter", strerror(errno));
         return;
     }
-    for (int i = 0; i < TRIES; i++) {
+    for (int i = 0; i < READS; i++) {
         values[n] = counted_ghz(fd);
         n += isfinite(values[n]) ? 1 : 0;
     }
@@ -167,19 +168,13 @@ static void core_body(struct host_team *team, void *shared, int index) {
         chain_vector(BURST_US);
 }
 
-static bool agree(struct case_context *context, const struct core_work *core, struct error *err) {
-    double add = stats_median(core->add, (size_t)context->wanted_samples);
-    double imul = stats_median(core->imul, (size_t)context->wanted_samples);
-    if (fabs(add - imul) > agreement * imul)
-        js_append_string(context->flags, "chains-disagree");
-    if (fabs(add - imul) <= impossible * imul)
-        return true;
-    return FAIL(err, ERROR_DATA, "the two instruction chains disagree: %.3f GHz by add, %.3f GHz by imul",
-                add, imul);
+/* How far the two chains are apart, on the first core. */
+static double apart(const struct core_work *core, int wanted) {
+    double imul = stats_median(core->imul, (size_t)wanted);
+    return fabs(stats_median(core->add, (size_t)wanted) - imul) / imul;
 }
 
-static bool collect(struct case_context *context, const struct core_work *cores, int n, struct samples *out,
-                    struct error *err) {
+static void collect(struct case_context *context, const struct core_work *cores, int n, struct samples *out) {
     double *across = mem_zeroed((size_t)n, sizeof *across);
     size_t wanted = (size_t)context->wanted_samples;
     double slowest = INFINITY;
@@ -194,7 +189,37 @@ static bool collect(struct case_context *context, const struct core_work *cores,
     js_set_number(context->extra, "add_ghz", stats_median(cores[0].add, wanted));
     js_set_int(context->extra, "cores", n);
     free(across);
-    return agree(context, &cores[0], err);
+}
+
+static bool measure_once(const int *cpus, int n, struct work *w, struct error *err) {
+    if (cpus != NULL)
+        return host_team_run(cpus, n, core_body, w, err) || RELAY(err);
+    warm(w->vector);
+    measure_core(w, &w->cores[0]);
+    return true;
+}
+
+/* A neighbour on the sibling thread takes issue slots from the adds and leaves imul alone. It may be gone the
+ * next time; in a guest, where nobody can ask it to go, imul's figure stands, with a flag. */
+static bool measure(struct case_context *context, const int *cpus, int n, struct work *w, struct error *err) {
+    double gap = INFINITY;
+    int tries = 0;
+    while (tries < TRIES && !(gap <= impossible)) {
+        if (!measure_once(cpus, n, w, err))
+            return RELAY(err);
+        gap = apart(&w->cores[0], w->wanted);
+        tries++;
+    }
+    if (tries > 1)
+        js_set_int(context->extra, "tries", tries);
+    if (!(gap <= agreement))
+        js_append_string(context->flags, "chains-disagree");
+    if (gap <= impossible || js_get(context->attributes, "guest") != NULL)
+        return true;
+    return FAIL(err, ERROR_DATA,
+                "the two instruction chains disagree in each of %d tries: %.3f GHz by add, %.3f GHz by imul",
+                tries, stats_median(w->cores[0].add, (size_t)w->wanted),
+                stats_median(w->cores[0].imul, (size_t)w->wanted));
 }
 
 static bool sample(struct case_context *context, struct samples *out, struct error *err) {
@@ -212,17 +237,13 @@ static bool sample(struct case_context *context, struct samples *out, struct err
         w.cores[c].add = values + (size_t)c * wanted * 2;
         w.cores[c].imul = w.cores[c].add + wanted;
     }
-    bool good = true;
-    if (all) {
-        good = host_team_run(cpus, n, core_body, &w, err);
-    } else {
-        warm(w.vector);
-        measure_core(&w, &w.cores[0]);
+    bool good = measure(context, all ? cpus : NULL, n, &w, err);
+    if (good && !all)
         cross_check(context, stats_median(w.cores[0].imul, wanted));
-    }
     if (w.vector)
         js_set_string(context->extra, "vectors", chain_vector_kind());
-    good = good && collect(context, w.cores, n, out, err);
+    if (good)
+        collect(context, w.cores, n, out);
     free(values);
     free(w.cores);
     return good;

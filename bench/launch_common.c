@@ -137,6 +137,20 @@ bool launch_still_awake(struct case_context *context, struct launch_bench *b, st
     return true;
 }
 
+bool launch_enough(struct case_context *context, size_t count, int dropped, struct error *err) {
+    bool guest = js_get(context->attributes, "guest") != NULL;
+    size_t wanted = (size_t)context->wanted_samples;
+    if (count >= wanted)
+        return true;
+    if (guest && count > 0 && 4 * count >= wanted) {
+        js_append_string(context->flags, "start-seen-late");
+        return true;
+    }
+    return FAIL(err, guest ? ERROR_ABSENT : ERROR_SYSTEM,
+                "the core is held up too often: %d of %d beginnings were seen late", dropped,
+                (int)count + dropped);
+}
+
 bool launch_sample(struct case_context *context, launch_samples_fn *take, struct samples *out,
                    struct error *err) {
     struct launch_bench b = {0};

@@ -58,6 +58,11 @@ bool launch_gated(struct launch_bench *b, gpu_queue_fn *queue, void *arg, double
 bool launch_wake(struct case_context *context, struct launch_bench *b, struct error *err);
 bool launch_still_awake(struct case_context *context, struct launch_bench *b, struct error *err);
 
+/* Whether `count` samples will do, where `dropped` tries gave none because their beginning was seen late. In
+ * a guest, whose core anybody may hold up, a quarter of those wanted will (flag start-seen-late), and fewer
+ * are no error of the machine: ERROR_ABSENT, a skip. */
+bool launch_enough(struct case_context *context, size_t count, int dropped, struct error *err);
+
 /* A case's sample slot on a bench of its own: `take` takes the samples of a GPU that is awake before the
  * first one and was so until after the last. */
 typedef bool launch_samples_fn(struct case_context *context, struct launch_bench *b, struct samples *out,

@@ -14,6 +14,7 @@ enum {
     WARM_US = 2000,
     MAX_WARM = 20,
     SHARP_NS = 1000, /* a look takes about 50 ns */
+    TRIES = 6,       /* for one sample */
 };
 static const int64_t start_limit_ns = 5 * NS_PER_S;
 
@@ -93,14 +94,13 @@ static bool one(struct launch_bench *b, enum gpu_wait how, int64_t delay_ns, int
     return true;
 }
 
-/* As many samples as are wanted, whose beginning was seen sharply; at most six tries for one (two where there
- * are many). */
+/* As many samples as are wanted, whose beginning was seen sharply; at most six tries for one: after an idle
+ * time of its own the launch itself is late, and half of the beginnings with it. */
 static bool take_samples(struct case_context *context, struct launch_bench *b, int64_t delay_ns,
                          int64_t length_ns, struct samples *out, struct error *err) {
     enum gpu_wait how = launch_wait(context);
     int warm = warm_delays(delay_ns / NS_PER_US);
-    /* After an idle time of its own the launch itself is late, and half of the beginnings with it. */
-    int tries = (context->wanted_samples <= MIDDLE_SAMPLES ? 6 : 2) * context->wanted_samples;
+    int tries = TRIES * context->wanted_samples;
     int dropped = 0;
     for (int i = -warm; i < tries && out->count < (size_t)context->wanted_samples; i++) {
         int64_t ns = 0;
@@ -113,9 +113,7 @@ static bool take_samples(struct case_context *context, struct launch_bench *b, i
             dropped++;
     }
     js_set_int(context->extra, "start_seen_late", dropped);
-    return out->count >= (size_t)context->wanted_samples ||
-           FAIL(err, ERROR_SYSTEM, "the core is held up too often: %d of %d beginnings were seen late",
-                dropped, tries);
+    return launch_enough(context, out->count, dropped, err) || RELAY(err);
 }
 
 static bool sample_on(struct case_context *context, struct launch_bench *b, struct samples *out,

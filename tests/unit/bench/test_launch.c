@@ -158,12 +158,46 @@ static void ways_of_waiting(void **state) {
     }
 }
 
+/* What launch.sync makes of beginnings that it saw late, where they are and where they are not the node's
+ * own fault. */
+static void enough_samples(void **state) {
+    (void)state;
+    static const struct {
+        int count;
+        bool guest;
+        enum error_kind kind; /* ERROR_NONE: they will do */
+        int flags;
+    } rows[] = {
+        {8, false, ERROR_NONE, 0},   {7, false, ERROR_SYSTEM, 0}, {8, true, ERROR_NONE, 0},
+        {7, true, ERROR_NONE, 1},    {2, true, ERROR_NONE, 1},    {1, true, ERROR_ABSENT, 0},
+        {0, false, ERROR_SYSTEM, 0}, {0, true, ERROR_ABSENT, 0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        js *attributes = js_new_object();
+        struct error err = {0};
+        struct case_context context = {
+            .wanted_samples = 8, .attributes = attributes, .flags = js_new_array()};
+        if (rows[i].guest)
+            js_set_string(attributes, "guest", "kvm");
+        bool good = launch_enough(&context, (size_t)rows[i].count, 48 - rows[i].count, &err);
+        assert_int_equal(good, rows[i].kind == ERROR_NONE);
+        if (!good) {
+            assert_int_equal(err.kind, rows[i].kind);
+            assert_non_null(strstr(err.text, "of 48 beginnings"));
+        }
+        assert_int_equal(js_length(context.flags), rows[i].flags);
+        js_free(context.flags);
+        js_free(attributes);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_is_judged, set_up, tear_down),
         cmocka_unit_test_setup_teardown(all_differ, set_up, tear_down),
         cmocka_unit_test_setup_teardown(small_copies, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_guest_marks_what_the_host_times, set_up, tear_down),
+        cmocka_unit_test(enough_samples),
         cmocka_unit_test_setup_teardown(ways_of_waiting, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
