@@ -2,11 +2,13 @@
 """check_schema.py SCHEMA FILE: every line of a run file (or the one value of a JSON file) fits the schema.
 
 With --broken, changes one thing at a time in the file's lines and demands that the schema refuses each."""
-import copy
 import json
 import sys
 
 import jsonschema
+
+sys.dont_write_bytecode = True  # the source folder stays as it is
+from schema_changes import GONE, changed
 
 broken = "--broken" in sys.argv
 names = [a for a in sys.argv[1:] if a != "--broken"]
@@ -32,28 +34,19 @@ for value in values:
         of_type.setdefault(value["type"], value)
 of_type["finding"] = {"type": "finding", "id": "pci.link-width", "severity": "warn", "title": "t", "evidence": []}
 validator.validate(of_type["finding"])
-REMOVE = object()
 changes = [
-    ("header", ["type"], "headr"), ("header", ["type"], REMOVE), ("header", ["schema"], "gpuvet.run/2"),
+    ("header", ["type"], "headr"), ("header", ["type"], GONE), ("header", ["schema"], "gpuvet.run/2"),
     ("header", ["started"], "yesterday"), ("header", ["series", 0, "key"], "copy.h2d"),
     ("header", ["series", 0, "better"], "more"), ("header", ["series", 0, "delta_rel"], -1),
-    ("header", ["series", 0, "class"], REMOVE), ("header", ["environment"], []), ("header", ["tool", "build_id"], REMOVE),
-    ("start", ["key"], "x"), ("start", ["round"], -1), ("start", ["at"], REMOVE),
+    ("header", ["series", 0, "class"], GONE), ("header", ["environment"], []), ("header", ["tool", "build_id"], GONE),
+    ("start", ["key"], "x"), ("start", ["round"], -1), ("start", ["at"], GONE),
     ("record", ["outcome"], "fine"), ("record", ["outcome"], "fail"), ("record", ["samples"], []),
-    ("record", ["samples"], REMOVE), ("record", ["samples", 0], "1"), ("record", ["samples", 0], 0),
-    ("record", ["where"], REMOVE), ("record", ["params"], {"a": 1.5}), ("record", ["round"], "1"),
-    ("record", ["flags"], ["a", 1]), ("finding", ["severity"], "bad"), ("finding", ["evidence"], REMOVE),
-    ("footer", ["outcome"], "done"), ("footer", ["counts", "ok"], -1), ("footer", ["counts"], REMOVE),
+    ("record", ["samples"], GONE), ("record", ["samples", 0], "1"), ("record", ["samples", 0], 0),
+    ("record", ["where"], GONE), ("record", ["params"], {"a": 1.5}), ("record", ["round"], "1"),
+    ("record", ["flags"], ["a", 1]), ("finding", ["severity"], "bad"), ("finding", ["evidence"], GONE),
+    ("footer", ["outcome"], "done"), ("footer", ["counts", "ok"], -1), ("footer", ["counts"], GONE),
 ]
 for kind, path, value in changes:
-    line = copy.deepcopy(of_type[kind])
-    place = line
-    for step in path[:-1]:
-        place = place[step]
-    if value is REMOVE:
-        del place[path[-1]]
-    else:
-        place[path[-1]] = value
-    if validator.is_valid(line):
-        sys.exit(f"the schema lets a {kind} pass whose {path} is {'missing' if value is REMOVE else value!r}")
+    if validator.is_valid(changed(of_type[kind], path, value)):
+        sys.exit(f"the schema lets a {kind} pass whose {path} is {'missing' if value is GONE else value!r}")
 print(f"{len(changes)} broken lines refused")
