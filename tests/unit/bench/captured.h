@@ -27,7 +27,9 @@ static inline struct node captured_node(const char *name) {
 
 static inline struct instance_list instances_of(const char *bench, const struct node *node) {
     struct instance_list list = {0};
-    bench_find(bench)->instances(node, &list);
+    const struct bench_case *found = bench_find(bench);
+    assert_non_null(found);
+    found->instances(node, &list);
     return list;
 }
 

@@ -1,34 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where the host cases would run on captured machines that are not at hand: which cores and nodes, what is
  * judged, what is skipped and why. */
-#include "unit/unit.h"
+#include "unit/bench/captured.h"
 
 #include "base/text.h"
 #include "bench/host_common.h"
-#include "system/facts.h"
 
 #include <string.h>
 
-#define CAPTURES GPUVET_SOURCE_DIR "/tests/fixtures/captures/"
-
-static struct node machine(const char *name) {
-    struct source source = {0};
-    struct node node;
-    struct error err = {0};
-    struct text path = {0};
-    text_addf(&path, CAPTURES "%s", name);
-    if (!source_capture(path.data, &source, &err) || !node_read(&source, &node, &err))
-        fail_msg("%s", err.text);
-    source_free(&source);
-    text_free(&path);
-    return node;
-}
-
 static struct instance_list plan(const struct node *node, const char *name) {
-    struct instance_list list = {0};
-    const struct bench_case *bench = bench_find(name);
-    assert_non_null(bench);
-    bench->instances(node, &list);
+    struct instance_list list = instances_of(name, node);
     assert_true(list.count > 0);
     return list;
 }
@@ -83,7 +64,7 @@ static int attribute(const struct instance *instance, const char *key) {
 /* 2 × 64 cores in complexes of 8, four GPUs a socket. */
 static void wakes_on_two_sockets(void **state) {
     (void)state;
-    struct node node = machine("two-socket-8gpu");
+    struct node node = captured_node("two-socket-8gpu");
     js_set_string(node.moving, "irq.gpu.affinity",
                   "0000:ff:00.0=3,0000:01:00.0=9,11,0000:81:00.0=200,0000:82:00.0=70");
     struct instance_list list = plan(&node, "host.wake");
@@ -122,7 +103,7 @@ static void hostile_interrupt_facts(void **state) {
                                         "0000:01:00.0=99999999999999999999",
                                         "x0000:01:00.0=5",
                                         "unknown"};
-    struct node node = machine("two-socket-8gpu");
+    struct node node = captured_node("two-socket-8gpu");
     char bdf[16];
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         js_set_string(node.moving, "irq.gpu.affinity", words[i]);
@@ -137,7 +118,7 @@ static void hostile_interrupt_facts(void **state) {
 /* Judged: local core, no control, short idles, both sources; no other. */
 static void what_is_judged(void **state) {
     (void)state;
-    struct node node = machine("two-socket-8gpu");
+    struct node node = captured_node("two-socket-8gpu");
     struct instance_list list = plan(&node, "host.wake");
     int judged = 0;
     for (size_t i = 0; i < list.count; i++) {
@@ -154,7 +135,7 @@ static void what_is_judged(void **state) {
 
 static void controls(void **state) {
     (void)state;
-    struct node node = machine("two-socket-8gpu");
+    struct node node = captured_node("two-socket-8gpu");
     static const char poll[] = "core=local,cpu_node=0,idle_us=1000,source=remote,control=poll";
     static const char first[] = "core=local,cpu_node=0,idle_us=1000,source=remote,control=first-state";
     js_set_string(node.environment, "pm_qos.cpu_latency_us", "needs root");
@@ -180,8 +161,8 @@ static void guests_and_clocks_are_marked(void **state) {
     (void)state;
     static const char *const cases[] = {"host.wake", "host.frequency", "host.ramp", "host.handoff",
                                         "host.memory"};
-    struct node guest = machine("guest-2gpu");
-    struct node metal = machine("two-socket-8gpu");
+    struct node guest = captured_node("guest-2gpu");
+    struct node metal = captured_node("two-socket-8gpu");
     js_set_string(metal.environment, "kernel.clocksource", "hpet");
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         struct instance_list list = plan(&guest, cases[c]);
@@ -207,7 +188,7 @@ static int listed_cpu(const struct instance *instance, size_t at) {
 
 static void lines_between_cores(void **state) {
     (void)state;
-    struct node node = machine("two-socket-8gpu");
+    struct node node = captured_node("two-socket-8gpu");
     struct instance_list list = plan(&node, "host.handoff");
     assert_int_equal(list.count, 6);
     const struct instance *same = one(&list, NULL, "role=same-complex,cpu_node=1");
@@ -221,7 +202,7 @@ static void lines_between_cores(void **state) {
     instance_list_free(&list);
     node_free(&node);
 
-    node = machine("guest-2gpu");
+    node = captured_node("guest-2gpu");
     list = plan(&node, "host.handoff");
     assert_null(one(&list, NULL, "role=same-complex")->skip);
     skipped(one(&list, NULL, "role=other-complex"), "one L3");
@@ -232,7 +213,7 @@ static void lines_between_cores(void **state) {
 
 static void memory_of_every_node(void **state) {
     (void)state;
-    struct node node = machine("two-socket-8gpu");
+    struct node node = captured_node("two-socket-8gpu");
     struct instance_list list = plan(&node, "host.memory");
     for (int c = 0; c < 2; c++)
         for (int m = 0; m < 2; m++) {
@@ -263,7 +244,7 @@ static void memory_of_every_node(void **state) {
 /* Four nodes a socket: judged only where the GPUs are, shown everywhere. */
 static void memory_of_small_nodes(void **state) {
     (void)state;
-    struct node node = machine("nps4-2gpu");
+    struct node node = captured_node("nps4-2gpu");
     struct instance_list list = plan(&node, "host.memory");
     int nodes = topology_node_count(node.topology), judged = 0, shown = 0;
     for (size_t i = 0; i < list.count; i++) {
@@ -280,7 +261,7 @@ static void memory_of_small_nodes(void **state) {
 
 static void a_cpuset_without_the_node(void **state) {
     (void)state;
-    struct node node = machine("cpuset-2gpu");
+    struct node node = captured_node("cpuset-2gpu");
     struct instance_list list = plan(&node, "host.wake");
     for (size_t i = 0; i < list.count; i++)
         if (has(list.items[i].where, "cpu_node", "1") && has(list.items[i].where, "core", "local"))
@@ -292,7 +273,7 @@ static void a_cpuset_without_the_node(void **state) {
 
 static void frequencies(void **state) {
     (void)state;
-    struct node node = machine("two-socket-8gpu");
+    struct node node = captured_node("two-socket-8gpu");
     struct instance_list list = plan(&node, "host.frequency");
     assert_int_equal(list.count, 3);
     assert_int_equal(one(&list, NULL, "cores=one,load=none")->cpu, 1);
