@@ -37,6 +37,7 @@ struct state {
     int touched; /* windows that the timed operations used, from the first on */
     uint32_t seed;
     bool gather; /* threads start as nccl-tests' do */
+    bool narrow; /* samples are taken until the interval of their median is */
     int samples, loop;
     _Atomic int taken; /* samples, `samples` at most */
     double *seconds;   /* one row of `samples` a rank: of one operation */
@@ -62,6 +63,10 @@ static int windows_for(const struct state *s) {
     return windows < 1 ? 1 : windows;
 }
 
+static bool is_spread_judged(const struct state *s) {
+    return s->metric != NCCL_CALL && s->shape.bytes >= SPREAD_FROM;
+}
+
 static bool plan(struct case_context *context, enum nccl_op op, struct state *s, struct error *err) {
     enum nccl_type type = NCCL_FLOAT;
     int64_t bytes = case_number(context, "bytes");
@@ -80,6 +85,7 @@ static bool plan(struct case_context *context, enum nccl_op op, struct state *s,
     s->loop = s->metric == NCCL_CALL ? 1 : context->operations;
     s->loop = s->loop < 1 ? 1 : s->loop;
     s->windows = windows_for(s);
+    s->narrow = is_spread_judged(s);
     s->gather = strcmp(js_get_string(context->attributes, "start", ""), "signal") == 0;
     return true;
 }
@@ -231,16 +237,12 @@ static double width_of(const struct state *s, int taken) {
     return width;
 }
 
-static bool is_spread_judged(const struct state *s) {
-    return s->metric != NCCL_CALL && s->shape.bytes >= SPREAD_FROM;
-}
-
 /* Samples are taken until the interval is narrow, within what was asked for. All ranks have the same samples
  * before them once all have come, so that all decide alike. */
 static bool is_enough(const struct state *s, struct nccl_rank *rank, int taken, bool *enough,
                       struct error *err) {
     *enough = taken >= s->samples;
-    if (*enough || taken < LEAST_SAMPLES || !is_spread_judged(s))
+    if (*enough || taken < LEAST_SAMPLES || !s->narrow)
         return true;
     if (!nccl_barrier(rank, err))
         return RELAY(err);
@@ -278,10 +280,10 @@ static void tell_rates(struct case_context *context, const struct state *s, cons
 }
 
 static void tell_spread(struct case_context *context, const struct state *s) {
-    double width = is_spread_judged(s) ? width_of(s, s->taken) : NAN;
+    double width = s->narrow ? width_of(s, s->taken) : NAN;
     if (isfinite(width))
         js_set_number(context->extra, "median_interval", width);
-    if (is_spread_judged(s) && !(width <= spread_most))
+    if (s->narrow && !(width <= spread_most))
         js_append_string(context->flags, "spread");
 }
 
