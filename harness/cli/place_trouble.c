@@ -84,7 +84,7 @@ static void explain(const struct prepared_place *host, struct prepared_place *pl
         return; /* what CUDA said there is all that is known */
     if (host_fine)
         text_addf(&why, "%s is fine; ", host->target.name);
-    text_add(&why, there != NULL ? js_get_string(there, "title", "?") : place->broken);
+    text_add(&why, js_get_string(there, "title", place->broken));
     if (from_here != NULL)
         add_line(from_here, &why);
     char *printable = text_printable(text_string(&why));

@@ -141,6 +141,7 @@ static void say_side(const struct run_places *r, size_t at, const js *doctor, co
         const js *remedy = js_at(js_get(fail, "remedy"), 0);
         log_warning("%s: %s; %s%s", name, place->broken,
                     doctor == NULL   ? "doctor gave no answer there: "
+                    : fail == NULL   ? "doctor finds no cause there"
                     : remedy != NULL ? ""
                                      : "doctor knows no remedy",
                     doctor == NULL ? why : js_string(remedy, ""));

@@ -83,7 +83,7 @@ static bool make_file(const struct target *t, const char *folder, struct target_
                              60 * NS_PER_S, &r, err);
     /* mkdir, or the way there, said no by itself: nothing was made. One that we ended may have been through.
      */
-    if (!good && err->native != 0 && (err->native < 128 || err->native == 255)) {
+    if (!good && err->native > 0 && (err->native < 128 || err->native == 255)) {
         undo_forget(t->undo, out->undo_id);
         out->undo_id = 0;
     }

@@ -67,6 +67,11 @@ static bool keep(int fd, size_t most, struct text *out) {
     return n > 0;
 }
 
+static bool too_late(const struct helper *how, struct error *err) {
+    return FAIL_NATIVE(err, ERROR_SYSTEM, HELPER_TOO_LATE, "%s did not end within %.0f s",
+                       how->argv->items[0], (double)how->limit_ns / 1e9);
+}
+
 /* Reads both streams to their ends. False: too late, or interrupted. */
 static bool listen_to(const struct helper *how, int output, int errors, int64_t end,
                       struct helper_result *out, struct error *err) {
@@ -77,8 +82,7 @@ static bool listen_to(const struct helper *how, int output, int errors, int64_t 
     while (output_open || errors_open) {
         int64_t left = end - clock_now(&clock);
         if (left <= 0)
-            return FAIL(err, ERROR_SYSTEM, "%s did not end within %.0f s", how->argv->items[0],
-                        (double)how->limit_ns / 1e9);
+            return too_late(how, err);
         struct pollfd p[3] = {{.fd = output_open ? output : -1, .events = POLLIN},
                               {.fd = errors_open ? errors : -1, .events = POLLIN},
                               {.fd = how->interrupt_fd, .events = POLLIN}};
@@ -131,8 +135,7 @@ bool helper_run(const struct helper *how, struct helper_result *out, struct erro
     good = good && listen_to(how, pipes[0], pipes[2], end, out, err);
     if (started && !reap(pid, !good, good ? end - clock_now(&clock) + NS_PER_MS : reap_limit_ns, &status)) {
         if (good)
-            good = FAIL(err, ERROR_SYSTEM, "%s did not end within %.0f s", how->argv->items[0],
-                        (double)how->limit_ns / 1e9);
+            good = too_late(how, err);
         reap(pid, true, reap_limit_ns, &status);
     }
     out->status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { HELPER_MAX_OUTPUT = 1 << 16 };
+enum { HELPER_MAX_OUTPUT = 1 << 16, HELPER_TOO_LATE = -1 };
 
 struct helper {
     const struct strings *argv;
@@ -29,7 +29,7 @@ struct helper_result {
 void helper_result_free(struct helper_result *result);
 
 /* True when it ran and ended, whatever its status. False with `err`: it could not be started, took too long
- * (and was killed), or ERROR_INTERRUPTED. */
+ * (and was killed; err->native is HELPER_TOO_LATE), or ERROR_INTERRUPTED. */
 bool helper_run(const struct helper *how, struct helper_result *out, struct error *err);
 
 /* The same; a status other than 0 is a failure too, with the program's last words. */

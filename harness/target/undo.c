@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 enum { MAX_LINE = 1 << 20 };
-static const int64_t command_limit_ns = 30 * NS_PER_S;
+static const int64_t command_limit_ns = 60 * NS_PER_S; /* a batch system may let it wait */
 static const int64_t pause_ns = 3 * NS_PER_S;
 static const int64_t all_limit_ns = 90 * NS_PER_S;
 

@@ -49,6 +49,46 @@ broken item-unknown error "unknown message 'surprise'"
 broken item-values error ""
 broken item-skip-number error "missing"
 broken item-silence hang "no longer answers"
+broken item-flood hang "no longer answers"
+broken item-deep error "nested deeper"
+
+# Between rounds, while nothing is asked of it, and at the end: nothing is lost.
+for mode in park-noise park-death wake-other bye-never; do
+    peer $mode
+    expect 0 run --in host --in "command:$mode.argv"
+    has out "4 measured, 0 skipped"
+    nothing_left 10 /tmp /dev/shm
+done
+
+# What it says of itself when the rules are asked there (the host has made-up GPUs, it has none).
+export GPUVET_NVML=$GPUVET_BUILD/tests/fakes/libnvml.so GPUVET_FAKE_NVML=$PWD/nvml
+: >nvml
+for mode in doctor-nothing doctor-entries doctor-escape doctor-many; do
+    peer $mode
+    expect 1 run --case memory.copy --in host --in "command:$mode.argv"
+    lacks err $'\x1b'
+    lacks out $'\x1b'
+    has out "skip: command:$mode.argv: "
+    python3 - "$(last_run)" <<'PY' || fail "$mode: not the outcome wanted"
+import json, sys
+lines = [json.loads(l) for l in open(sys.argv[1])]
+assert [l["type"] for l in lines].count("header") == 1 and lines[-1]["outcome"] == "complete", lines[-1]
+there = [l for l in lines if l["type"] == "record" and l["case"] == "memory.copy" and l["target"] != "host"]
+assert there and all(r["outcome"] == "skip" and len(r["reason"]) < 1100 and r["reason"].split(": ")[1] != "?" for r in there), there
+assert all("\x1b" not in r["reason"] for r in there), there
+PY
+    nothing_left 10 /tmp /dev/shm
+done
+unset GPUVET_NVML GPUVET_FAKE_NVML
+
+# One that does not answer at all is asked once, not in every folder.
+if [ -n "${GPUVET_TEST_LONG:-}" ]; then
+    printf '%s\n' sh -c 'exec sleep 1000' >silent.argv
+    began=$SECONDS
+    expect 2 run --in host --in command:silent.argv
+    has err "did not end within 60 s"
+    [ $((SECONDS - began)) -lt 190 ] || fail "it was asked more than once: $((SECONDS - began)) s"
+fi
 
 # Names that can be none, files that are none.
 for target in moon lxc: lxc:-x pct:abc like:x like:99999999999 "docker:--privileged" "ssh:-oProxyCommand=x" command:missing \

@@ -138,6 +138,7 @@ static void helpers(void **state) {
     /* Its limit ends it, and what it started; and endless output is no memory. */
     assert_false(help((const char *const[]){"sh", "-c", "sleep 600 & wait", NULL}, NS_PER_S / 5, &r));
     assert_non_null(strstr(err.text, "did not end"));
+    assert_int_equal(err.native, HELPER_TOO_LATE);
     helper_result_free(&r);
     assert_true(help((const char *const[]){"head", "-c", "1000000", "/dev/zero", NULL}, 60 * NS_PER_S, &r));
     assert_int_equal(r.output.length, HELPER_MAX_OUTPUT);
