@@ -81,7 +81,8 @@ static void add_call(const struct node *node, const struct gpu_info *gpu, const 
     launch_set_wait(node, call, way.wait);
     launch_set_after(call, way.idle_us);
     call->samples = idle ? LAUNCH_IDLE_SAMPLES : CALL_SAMPLES;
-    call->seconds = idle ? LAUNCH_IDLE_SAMPLES * LAUNCH_IDLE_US * 1e-6 + 0.015 : 0.025;
+    /* Seconds here and below as they were seen on H200. */
+    call->seconds = idle ? LAUNCH_IDLE_SAMPLES * LAUNCH_IDLE_US * 1e-6 + 0.015 : 0.02;
 }
 
 static void add_device(const struct node *node, const struct gpu_info *gpu, const char *direction, int bytes,
@@ -89,7 +90,7 @@ static void add_device(const struct node *node, const struct gpu_info *gpu, cons
     struct instance *device = add_copy(node, gpu, &metrics[DEVICE], level, direction, bytes, out);
     device->samples = DEVICE_SAMPLES;
     device->operations = DEVICE_OPERATIONS;
-    device->seconds = 0.04;
+    device->seconds = 0.02;
 }
 
 /* Every size waited for as is judged, and one size in every way, on the first GPU of each node: how a core
@@ -127,7 +128,7 @@ static void add_chases(const struct node *node, size_t at, struct instance_list 
         js_set_int(chase->params, "stride", CHASE_STRIDE);
         js_set_int(chase->params, "hops", CHASE_HOPS);
         chase->samples = CHASE_SAMPLES;
-        chase->seconds = 0.22;
+        chase->seconds = 0.26;
     }
 }
 

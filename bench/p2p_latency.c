@@ -38,7 +38,7 @@ static void add_flag(const struct p2p_party *party, const struct p2p_path *path,
     struct instance *flag = p2p_instance(party, path, &metrics[0], level, false, out);
     js_set_int(flag->params, "exchanges", EXCHANGES);
     flag->samples = FLAG_SAMPLES;
-    flag->seconds = 0.007;
+    flag->seconds = 0.016; /* seen on H200, as the next */
 }
 
 static void add_chase(const struct p2p_party *party, const struct p2p_path *path, const char *loads,
@@ -49,7 +49,7 @@ static void add_chase(const struct p2p_party *party, const struct p2p_path *path
     js_set_int(chase->params, "hops", CHASE_HOPS);
     js_set_string(chase->params, "loads", loads);
     chase->samples = CHASE_SAMPLES;
-    chase->seconds = p2p_is_nvlink(path) ? 0.02 : 0.05; /* four sweeps of about 5,000 reads */
+    chase->seconds = p2p_is_nvlink(path) ? 0.034 : 0.064; /* four sweeps of about 5,000 reads */
 }
 
 static void instances(const struct node *node, struct instance_list *out) {

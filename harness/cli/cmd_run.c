@@ -175,6 +175,7 @@ struct job {
     size_t n_baseline;
     struct run_places places;
     struct coordinator coordinator;
+    double seconds; /* from header to footer */
     struct comparison comparison;
     bool compared;
     struct place_costs costs; /* of several places: what the others cost over the first */
@@ -329,6 +330,7 @@ static bool measure(struct job *job, struct error *err) {
                    p->places[0].plan.uses_gpu && p->places[0].node.gpus.count > 0);
     struct run_header_parts parts = {
         .prepared = p, .simulated = v->simulate, .label = v->label, .started = clock_wall(&job->clock)};
+    int64_t began = clock_now(&job->clock);
     js *header = run_header(&parts);
     job->coordinator = (struct coordinator){
         .clock = &job->clock,
@@ -349,6 +351,7 @@ static bool measure(struct job *job, struct error *err) {
     js_free(header);
     if (!v->simulate)
         quiet_close(&gate);
+    job->seconds = (double)(clock_now(&job->clock) - began) / 1e9;
     struct error closing = {0};
     if (!run_writer_close(writer, &closing) && good) {
         *err = closing;
@@ -407,6 +410,10 @@ static void print_json(const struct job *job) {
     js_set_int(counts, "hang", c->hang);
     js_set_int(counts, "error", c->error);
     js_set(out, "counts", counts);
+    if (!job->v->simulate) {
+        js_set_number(out, "seconds", round(job->seconds * 10) / 10);
+        js_set_int(out, "predicted_s", (int64_t)ceil(prepared_seconds(&job->prepared)));
+    }
     js_set_string(out, "baseline", job->baseline_name);
     if (job->compared)
         js_set(out, "comparison", comparison_json(&job->comparison));
@@ -427,6 +434,8 @@ static void print_summary(const struct job *job) {
     if (c->fail + c->hang + c->error > 0)
         printf(", %d failed, %d hung, %d in error", c->fail, c->hang, c->error);
     printf(", %d skipped; %s\n", c->skip, job->path);
+    if (!job->v->simulate)
+        printf("It took %.0f s; %.0f s were predicted.\n", job->seconds, prepared_seconds(&job->prepared));
     place_costs_print(&job->costs, stdout);
     if (job->compared) {
         printf("\nAgainst the baseline '%s':\n", job->baseline_name);

@@ -41,7 +41,7 @@ bool prepare(const struct prepare_options *options, struct interrupt *interrupt,
 /* Also waits until containers that were started are stopped again. */
 void prepared_free(struct prepared *p);
 
-/* Predicted seconds of the whole run. */
+/* Predicted seconds of the whole run, from its header to its footer. */
 double prepared_seconds(const struct prepared *p);
 
 #endif

@@ -6,6 +6,7 @@
 #include "cli/topo_view.h"
 #include "run/channel.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,6 +75,8 @@ js *run_header(const struct run_header_parts *parts) {
     set_fact(header, &first->node, "boot_id");
     js_set_bool(header, "simulated", parts->simulated);
     js_set_int(header, "rounds_planned", first->plan.rounds);
+    if (!parts->simulated) /* which takes no time */
+        js_set_int(header, "predicted_s", (int64_t)ceil(prepared_seconds(p)));
     js *targets = js_new_array();
     js *series = js_new_array();
     for (size_t i = 0; i < p->n_places; i++) {

@@ -39,6 +39,15 @@ for s in 1 2 3; do
     cp out run.json
     fits run-summary run.json
 done
+expect 0 env GPUVET_RESULTS="$PWD/real" "$GPUVET" run --allow-busy --no-baseline --rounds 1 --case null --json
+cp out run.json
+fits run-summary run.json
+# What was predicted stands in both, and counts what no item is.
+python3 - run.json real/runs/*.jsonl <<'P' || fail "the predicted time"
+import json, sys
+summary, header = json.load(open(sys.argv[1])), json.loads(open(sys.argv[2]).readline())
+assert summary["predicted_s"] == header["predicted_s"] >= 3, (summary, header["predicted_s"])
+P
 expect 0 "$GPUVET" baseline save before results/runs/*.jsonl
 expect 0 "$GPUVET" run --simulate --from "$NODE" --profile quick --seed 4 --baseline before --json
 cp out run.json
