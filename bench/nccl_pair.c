@@ -3,6 +3,7 @@
 
 #include "bench/nccl_ops.h"
 #include "bench/nccl_set.h"
+#include "system/pin.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -63,6 +64,9 @@ void nccl_pair_check(struct case_context *context, const struct gpu_device *from
     two.n_gpus = 2;
     two.attributes = NULL; /* neither an order nor cores */
     nccl_shape_make(NCCL_ALL_REDUCE, 2, NCCL_FLOAT, PAIR_BYTES, false, &work.shape);
+    if (context->cpu >=
+        0) /* NCCL's helper threads inherit where they may run, and later items have them too */
+        pin_release(&ignored);
     bool got = nccl_set_get(&two, &options, &set, &err);
     bool good = got && nccl_set_room(&two, set, PAIR_BYTES, &err) &&
                 nccl_set_run(&two, set, reduce_once, &work, &err);
@@ -75,5 +79,7 @@ void nccl_pair_check(struct case_context *context, const struct gpu_device *from
         out->verdict = err.kind == ERROR_ABSENT ? NCCL_PAIR_ABSENT : NCCL_PAIR_FAILED;
         snprintf(out->why, sizeof out->why, "%.250s", err.text);
     }
+    if (context->cpu >= 0)
+        pin_thread(context->cpu, &ignored);
     gpu_use(from, &ignored);
 }

@@ -219,6 +219,7 @@ static void begin(struct bed *b, int ranks, const char *dtype, int64_t bytes, co
                                        .attributes = b->attributes,
                                        .seed = 4711,
                                        .round = 1,
+                                       .cpu = -1,
                                        .wanted_samples = 3,
                                        .operations = 4,
                                        .gpus = b->gpus,
@@ -340,7 +341,6 @@ static void width_of_an_interval(void **state) {
 static void samples_until_narrow(void **state) {
     (void)state;
     struct bed b;
-    settings("");
     begin(&b, 2, "float", 4096, "out", "busbw");
     b.context.wanted_samples = 12;
     assert_true(nccl_prepare(&b.context, NCCL_ALL_REDUCE, &b.err));
