@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/prepare.h"
 #include "cli/run_view.h"
+#include "cli/skips_view.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -117,20 +118,18 @@ static void print_text(const struct prepared *p) {
         const struct plan_item *item = &plan->items[i];
         struct text words = {0};
         char cpu[16] = "-";
+        if (item->instance.skip != NULL)
+            continue;
         if (item->instance.cpu >= 0)
             snprintf(cpu, sizeof cpu, "%d", item->instance.cpu);
         describe_item(item, &p->places[0].node, &words);
         printf("%-19s %-10s %-46s %5s %8.2f  ", item->bench->name, item->instance.metric->name,
                text_string(&words), cpu, item->instance.seconds);
-        if (item->instance.skip != NULL)
-            printf("not here: %s\n", item->instance.skip);
-        else
-            printf("%s%s\n", item->every_round ? "every round" : "now and then",
-                   item->judged ? "" : ", shown only");
+        printf("%s%s\n", item->every_round ? "every round" : "now and then",
+               item->judged ? "" : ", shown only");
         text_free(&words);
     }
-    for (size_t i = 0; i < plan->n_absences; i++)
-        printf("%-19s not here: %s\n", plan->absences[i].bench->name, plan->absences[i].reason);
+    skips_print(plan, &p->places[0].node, "not here", stdout);
     if (p->places[0].cuda.asked && !p->places[0].cuda.good)
         printf("CUDA does not start here: %s\n", p->places[0].cuda.reason);
     printf("\n%s: %d rounds, %d primary series%s, about %.0f s\n", plan->profile->name, plan->rounds,

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "cli/p2p_proof.h"
 #include "cli/place_trouble.h"
+#include "cli/skips_view.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -223,12 +224,7 @@ static void print_place(const struct prepared *p, size_t at) {
     printf("%-64s %-11s %8s %14s\n", "series", "class", "seconds", "least effect");
     for (size_t i = 0; i < place->plan.n_series; i++)
         print_series(place, node, &place->plan.series[i]);
-    for (size_t i = 0; i < place->plan.n_absences; i++)
-        printf("%-19s not here: %s\n", place->plan.absences[i].bench->name, place->plan.absences[i].reason);
-    for (size_t i = 0; i < place->plan.n_items && at > 0; i++)
-        if (place->plan.items[i].instance.skip != NULL)
-            printf("%-19s not here: %s\n", place->plan.items[i].bench->name,
-                   place->plan.items[i].instance.skip);
+    skips_print(&place->plan, node, "not here", stdout);
 }
 
 void run_places_print_plan(const struct prepared *p) {

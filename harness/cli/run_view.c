@@ -2,6 +2,7 @@
 #include "cli/run_view.h"
 
 #include "base/mem.h"
+#include "cli/skips_view.h"
 #include "stats/robust.h"
 
 #include <inttypes.h>
@@ -316,26 +317,6 @@ static void print_row(const struct run_table *table, const struct view_row *row,
     fputc('\n', out);
 }
 
-/* A reason that many items share, as where CUDA does not start, is printed once. */
-static void print_skips(const struct run_table *table, FILE *out) {
-    const char *said = "";
-    for (size_t i = 0; i < table->plan->n_absences; i++)
-        fprintf(out, "%-19s skip: %s\n", table->plan->absences[i].bench->name,
-                table->plan->absences[i].reason);
-    for (size_t i = 0; i < table->plan->n_items; i++) {
-        const struct plan_item *item = &table->plan->items[i];
-        struct text words = {0};
-        if (item->instance.skip == NULL)
-            continue;
-        describe_item(item, table->node, &words);
-        bool again = strcmp(said, item->instance.skip) == 0;
-        said = item->instance.skip;
-        fprintf(out, "%-19s %-60s skip: %s\n", item->bench->name, text_string(&words),
-                again ? "for the same reason" : said);
-        text_free(&words);
-    }
-}
-
 void run_table_print(const struct run_table *table, FILE *out) {
     clear_line((struct run_table *)table);
     if (table->n_rows > 0)
@@ -346,5 +327,5 @@ void run_table_print(const struct run_table *table, FILE *out) {
             if (table->rows[i].series->primary == (primary == 1) &&
                 (primary == 1 || table->rows[i].count + table->rows[i].bad > 0))
                 print_row(table, &table->rows[i], out);
-    print_skips(table, out);
+    skips_print(table->plan, table->node, "skipped", out);
 }
