@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CALLS = 300, LOOP = 20, MIN_LOOP = 2, SAMPLES = 15, LEAST_SAMPLES = 6, MOST_SAMPLES = 40 };
+enum { CALLS = 300, LOOP = 20, MIN_LOOP = 2, SAMPLES = 15, LEAST_SAMPLES = 6, MOST_SAMPLES = 200 };
 /* Samples of sizes from here on stop where the interval of their median is narrow (bench/nccl_common.c). */
 enum { UNTIL_NARROW = 2 << 20 };
 static const size_t small[] = {32 << 10, 256 << 10}, large[] = {1 << 20, 64 << 20};
