@@ -254,6 +254,8 @@ static void decorate(const struct coordinator *c, js *record, const struct item_
         js_set(record, "node", js_copy(answer->node));
     if (answer->quota_us > 0)
         add_quota(record, answer);
+    if (c->quiet != NULL && isfinite(c->quiet->steal_before))
+        js_set_number(record, "steal_before", round(c->quiet->steal_before * 1e4) / 1e4);
     if (c->quiet != NULL && c->quiet->busy[0] != '\0') {
         js_append_string(js_get(record, "flags"), "busy");
         js_set_string(record, "busy", c->quiet->busy);

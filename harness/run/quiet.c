@@ -175,10 +175,12 @@ static void look(struct quiet_gate *gate) {
     gate->have_last = false;
     quiet_mark(gate);
     gate->busy[0] = '\0';
+    gate->steal = NAN;
     if (had && gate->have_last) {
         struct activity_report report;
         activity_between(&before, &gate->last, getpid(), gate->ended_cpu_ns - ended, &report);
         quiet_judge_cpu(&report, gate->busy, sizeof gate->busy);
+        gate->steal = report.steal_share;
     }
     if (had)
         activity_free(&before);
@@ -216,6 +218,7 @@ bool quiet_wait(struct quiet_gate *gate, struct interrupt *interrupt, void (*on_
             return FAIL(err, ERROR_INTERRUPTED, "interrupted");
     }
     look(gate);
+    gate->steal_before = gate->steal;
     bool told = false;
     while (gate->busy[0] != '\0' && !gate->allow_busy) {
         if (clock_now(&clock) >= end)

@@ -24,6 +24,8 @@ struct quiet_gate {
     bool own_round;       /* since then our own round ran: a GPU's utilisation would be ours */
     int64_t ended_cpu_ns; /* CPU time of our ended children then */
     char busy[400];       /* what the last look found; "": quiet */
+    double steal;         /* share of the CPUs' time that the hypervisor took meanwhile; NAN unknown */
+    double steal_before;  /* the same from the end of the round before, or of two seconds before the first */
 };
 
 /* Starts the keeper when GPUs are used. Never fails: a keeper that does not start is remarked in

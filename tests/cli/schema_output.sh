@@ -42,11 +42,13 @@ done
 expect 0 env GPUVET_RESULTS="$PWD/real" "$GPUVET" run --allow-busy --no-baseline --rounds 1 --case null --json
 cp out run.json
 fits run-summary run.json
-# What was predicted stands in both, and counts what no item is.
+# What was predicted stands in both, and counts what no item is; what a hypervisor took stands with each figure.
 python3 - run.json real/runs/*.jsonl <<'P' || fail "the predicted time"
 import json, sys
 summary, header = json.load(open(sys.argv[1])), json.loads(open(sys.argv[2]).readline())
 assert summary["predicted_s"] == header["predicted_s"] >= 3, (summary, header["predicted_s"])
+records = [json.loads(line) for line in open(sys.argv[2]) if '"type":"record"' in line]
+assert records and all(0 <= r["steal_before"] <= 1 for r in records), records
 P
 expect 0 "$GPUVET" baseline save before results/runs/*.jsonl
 expect 0 "$GPUVET" run --simulate --from "$NODE" --profile quick --seed 4 --baseline before --json
