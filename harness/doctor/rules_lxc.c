@@ -4,6 +4,7 @@
  */
 #include "doctor/doctor.h"
 #include "doctor/lxc_needs.h"
+#include "doctor/lxc_tokens.h"
 #include "doctor/majors.h"
 #include "doctor/shell_word.h"
 #include "system/look.h"
@@ -425,6 +426,7 @@ static void check_lxc(const struct scene *scene, struct findings *out) {
         if ((c->kind != CONTAINER_PVE && c->kind != CONTAINER_LXC) || !lxc_wants_gpu(c))
             continue;
         check_needs(scene, out, c);
+        lxc_tokens_check(scene, out, c);
         check_write(out, c);
         check_given(scene, out, c);
         check_closed(scene, out, c);
@@ -467,7 +469,9 @@ static const struct rule rules[] = {
      .severity = SEVERITY_FAIL,
      .title = "a container's rule has a major in hex",
      .needs = NEEDS,
-     .cause = "stat -c %t prints majors in hex, device rules are decimal",
+     .cause =
+         "stat -c %t prints majors in hex, device rules are decimal: LXC refuses another, and does not start the "
+         "container; one of digits alone names another device",
      .remedy = "the decimal number",
      .source = "public thread: a recipe that read the major with stat -c %t"},
     {.id = "lxc.not-decimal",
@@ -475,9 +479,9 @@ static const struct rule rules[] = {
      .severity = SEVERITY_FAIL,
      .title = "a container's rule has no decimal major",
      .needs = NEEDS,
-     .cause = "device rules take decimal numbers or *",
+     .cause = "device rules take decimal numbers or *: LXC refuses another, and does not start the container",
      .remedy = "the decimal number",
-     .source = "lxc.container.conf(5)"},
+     .source = "lxc.container.conf(5); LXC's source, device_cgroup_rule_parse"},
     {.id = "lxc.major-foreign",
      .area = AREA_CUDA,
      .severity = SEVERITY_FAIL,

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "doctor/lxc_tokens.h"
+
+#include "doctor/lxc_needs.h"
+#include "doctor/majors.h"
+#include "doctor/shell_word.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool is_told(const struct findings *out, const char *where) {
+    for (size_t i = 0; i < out->count; i++)
+        for (size_t e = 0; e < out->items[i].n_evidence; e++)
+            if (strcmp(out->items[i].evidence[e].path, where) == 0)
+                return true;
+    return false;
+}
+
+/* What of the driver's the token is in hex; NULL: nothing. */
+static const char *meant_in_hex(const struct scene *scene, const struct device_rule *rule, int *major) {
+    static const char *const names[] = {"nvidia", "nvidia-uvm", "nvidia-caps"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct lxc_need need = {names[i], NULL, majors_current(scene, names[i]), 0};
+        if (need.major >= 0 && lxc_judge_rule(scene, rule, &need) == LXC_HEX) {
+            *major = need.major;
+            return names[i];
+        }
+    }
+    return NULL;
+}
+
+static void tell_remedy(const struct scene *scene, const struct container *c, const struct device_rule *rule,
+                        const char *name, int major, struct finding *f) {
+    char buffer[512];
+    const char *word = shell_word(c->name, buffer, sizeof buffer);
+    if (name != NULL) {
+        finding_remedy(f, "%s line %d, now:  %s%s %s", rule->file, rule->line, rule->key, lxc_separator(c),
+                       rule->text);
+        finding_remedy(f, "%s line %d, then: %s%s c %d:* rwm", rule->file, rule->line, lxc_rule_key(scene),
+                       lxc_separator(c), major);
+    } else {
+        finding_remedy(f, "%s line %d: take it out, or write the number that /proc/devices shows, in decimal",
+                       rule->file, rule->line);
+    }
+    finding_remedy(
+        f, c->kind == CONTAINER_PVE ? "pct stop %s && pct start %s" : "lxc-stop -n %s && lxc-start -n %s",
+        word, word);
+}
+
+static void tell(const struct scene *scene, struct findings *out, const struct container *c,
+                 const struct device_rule *rule, const char *where) {
+    int major = -1, cgroup = majors_cgroup(scene);
+    struct finding *f;
+    if (cgroup != 0 && rule->cgroup != cgroup) {
+        f = finding_add(out, "lxc.rule-dead", SEVERITY_INFO,
+                        "container %s has '%s' for a major, by a key that this host ignores: a dead rule",
+                        c->name, rule->major_text);
+        finding_evidence(f, where, "%s%s %s", rule->key, lxc_separator(c), rule->text);
+        return;
+    }
+    const char *name = meant_in_hex(scene, rule, &major);
+    f = name != NULL
+            ? finding_add(
+                  out, "lxc.major-hex", SEVERITY_FAIL,
+                  "container %s allows '%s', which is %d (%s) in hex and no decimal major: LXC does not "
+                  "start it so",
+                  c->name, rule->major_text, major, name)
+            : finding_add(
+                  out, "lxc.not-decimal", SEVERITY_FAIL,
+                  "container %s has '%s' for a major, which is no decimal number: LXC does not start it so",
+                  c->name, rule->major_text);
+    finding_evidence(f, where, "%s%s %s", rule->key, lxc_separator(c), rule->text);
+    if (name != NULL)
+        finding_evidence(f, "/proc/devices", "%d %s", major, name);
+    tell_remedy(scene, c, rule, name, major, f);
+}
+
+void lxc_tokens_check(const struct scene *scene, struct findings *out, const struct container *c) {
+    for (size_t i = 0; i < c->n_rules; i++) {
+        const struct device_rule *rule = &c->rules[i];
+        char where[512];
+        if (rule->type == '?' || rule->major != -2 || rule->major_text[0] == '\0')
+            continue;
+        snprintf(where, sizeof where, "%s:%d", rule->file, rule->line);
+        if (!is_told(out, where))
+            tell(scene, out, c, rule, where);
+    }
+}
