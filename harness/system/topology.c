@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "system/topology_check.h"
 
 #include <hwloc.h>
 #include <stdio.h>
@@ -88,7 +89,7 @@ struct topology *topology_from_xml(const char *xml, size_t length, struct error 
         FAIL(err, ERROR_DATA, "the topology is over 4 MiB");
         return NULL;
     }
-    if (!start(&inner, err)) {
+    if (!topology_check(xml, length, err) || !start(&inner, err)) {
         RELAY(err);
         return NULL;
     }

@@ -100,6 +100,19 @@ for pattern in 's/cpuset="[^"]*"/cpuset="0x0"/g' 's/cpuset="[^"]*"/cpuset="0xfff
     sed -i "$pattern" c/topology.xml
     answers "a topology after $pattern"
 done
+# What hwloc itself dies of is refused before; what is not known yet to do so meets it in a child.
+for attribute in cpuset nodeset; do
+    fresh
+    sed -i "s/complete_$attribute=\"[^\"]*\"//" c/topology.xml
+    expect 2 "$GPUVET" list --profile quick --from c
+    one_line
+    has err "no complete_$attribute"
+done
+fresh
+sed -i '/type="Core"/{s/.*/&&&&&&&&&&&&&&&&/;s/.*/&&&&&&&&&&&&&&&&/}' c/topology.xml
+expect 2 "$GPUVET" list --profile quick --from c
+one_line
+has err "nested deeper"
 fresh
 cat >c/topology.xml <<'X'
 <?xml version="1.0"?><!DOCTYPE topology [<!ENTITY c SYSTEM "file:///etc/passwd">]>

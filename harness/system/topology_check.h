@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What hwloc crashes on, found before it is given to it: an XML from outside may be anything. */
+#ifndef GPUVET_SYSTEM_TOPOLOGY_CHECK_H
+#define GPUVET_SYSTEM_TOPOLOGY_CHECK_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Refused: elements nested deeper than any machine's (hwloc recurses), and objects with a cpuset or nodeset
+ * without the complete_ one beside it, which hwloc always writes and takes for granted. Other faults are
+ * hwloc's to find. */
+bool topology_check(const char *xml, size_t length, struct error *err);
+
+#endif
