@@ -93,7 +93,7 @@ static struct instance *add(const struct party *party, int one, int direction, e
     /* The sum of both ways needs the most memory: getting it, 0.05 s a lane, and filling it the first time
      * are its. */
     instance->seconds =
-        direction == COPY_BOTH ? 0.31 + 0.01 * (double)party->n : 0.16 + 0.01 * (double)party->n;
+        direction == COPY_BOTH ? 0.28 + 0.01 * (double)party->n : 0.14 + 0.01 * (double)party->n;
     if (one == ALL && direction == COPY_BOTH)
         instance->seconds += (2 * 0.05 + 0.02) * (double)party->n;
     if (one != ALL)

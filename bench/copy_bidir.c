@@ -20,7 +20,7 @@ static void add(const struct node *node, const struct gpu_info *gpu, int directi
     copy_lanes_set(instance, direction);
     if (corrupt != NULL)
         js_set_string(instance->params, "corrupt", corrupt);
-    instance->seconds = 0.21;
+    instance->seconds = 0.19;
     link_set(instance, link_path_limits(node, gpu), direction == COPY_BOTH ? 2 : 1);
 }
 

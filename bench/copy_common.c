@@ -106,11 +106,11 @@ void copy_bandwidth_instances(const struct node *node, const struct metric *metr
                               struct instance_list *out) {
     for (size_t i = 0; i < node->gpus.count; i++) {
         const struct maker m = {node, &node->gpus.items[i], metric, out};
-        add(&m, LEVEL_PRIMARY, COPY_LARGE, "pinned", "ce", 0.12);
+        add(&m, LEVEL_PRIMARY, COPY_LARGE, "pinned", "ce", 0.1);
         /* How memory was allocated and who copies is the host's doing: one GPU of each node tells. */
         enum level shown = host_first_gpu_of_node(node, i) ? LEVEL_DESCRIPTIVE : LEVEL_THOROUGH;
         add(&m, shown, COPY_LARGE, "hostalloc", "ce", 0.4);
-        add(&m, shown, COPY_LARGE, "pinned", "sm", 0.13);
+        add(&m, shown, COPY_LARGE, "pinned", "sm", 0.11);
         add_remote(&m);
         if (host_first_gpu_of_node(node, i)) {
             add_pageable(&m);

@@ -90,6 +90,7 @@ void copy_pair_free(struct copy_pair *p, struct shelf *shelf) {
 /* ---- copying ---- */
 
 bool copy_pair_poison(struct copy_pair *p, struct error *err) {
+    p->measuring = true;
     p->next = 0;
     p->touched = 0;
     /* With another seed every word is another one (kernels/pattern.h), so what an earlier copy left on the
@@ -104,6 +105,7 @@ bool copy_pair_poison(struct copy_pair *p, struct error *err) {
 
 static bool copy_one(struct copy_pair *p, gpu_stream stream, struct error *err) {
     size_t at = p->next * p->bytes;
+    size_t bytes = p->measuring || p->bytes < COPY_WARM ? p->bytes : COPY_WARM;
     char *device = (char *)p->device + at;
     char *host = (char *)(p->kernel ? p->host_for_kernel : p->host) + at;
     p->next = at + 2 * p->bytes <= p->window ? p->next + 1 : 0;
@@ -111,10 +113,9 @@ static bool copy_one(struct copy_pair *p, gpu_stream stream, struct error *err) 
     void *to = p->to_device ? device : host;
     const void *from = p->to_device ? host : device;
     if (p->kernel)
-        return gpu_check(copy_kernel_launch(to, from, p->bytes, stream), "cannot launch the copy kernel",
-                         err) ||
+        return gpu_check(copy_kernel_launch(to, from, bytes, stream), "cannot launch the copy kernel", err) ||
                RELAY(err);
-    return gpu_copy_async(to, from, p->bytes, stream, err) || RELAY(err);
+    return gpu_copy_async(to, from, bytes, stream, err) || RELAY(err);
 }
 
 bool copy_pair_enqueue(struct copy_pair *p, gpu_stream stream, int count, struct error *err) {

@@ -7,7 +7,7 @@
 #include "run/case.h"
 #include "system/pin.h"
 
-enum { COPY_LARGE = 512 << 20 };
+enum { COPY_LARGE = 512 << 20, COPY_WARM = 128 << 20 };
 
 enum copy_memory { COPY_PINNED, COPY_HOSTALLOC, COPY_PAGEABLE };
 
@@ -30,6 +30,8 @@ struct copy_pair {
     void *host;            /* of one of both */
     void *host_for_kernel; /* the same for the GPU */
     void *device;
+    bool measuring; /* poisoned: before that only COPY_WARM bytes of a copy are copied, to wake link and
+                       clocks */
     size_t next;    /* block */
     size_t touched; /* bytes from the start that copies since the last poison went to */
 };

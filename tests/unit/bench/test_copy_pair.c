@@ -229,6 +229,33 @@ static void copies_walk_through_the_buffer(void **state) {
         }
 }
 
+/* Until the destination is poisoned a large copy is only begun. */
+static void warming_takes_a_part(void **state) {
+    (void)state;
+    struct error err = {0};
+    for (int to_device = 0; to_device < 2; to_device++) {
+        struct bed bed = begin("pinned", "ce");
+        struct copy_pair pair;
+        js_set_int(bed.params, "bytes", COPY_WARM + BLOCK);
+        copy_pair_plan(&pair, &bed.context, &gpu, to_device != 0, -1, 0);
+        assert_true(copy_pair_make(&pair, &bed.context, &err));
+        const char *to = to_device ? pair.device : pair.host;
+        copy(&pair, 1);
+        assert_true(*(const uint32_t *)(const void *)(to + COPY_WARM - 4) ==
+                    pattern_word(COPY_WARM / 4 - 1, pair.seed));
+        assert_true(*(const uint32_t *)(const void *)(to + COPY_WARM) !=
+                    pattern_word(COPY_WARM / 4, pair.seed));
+        assert_true(copy_pair_poison(&pair, &err));
+        copy(&pair, 1);
+        struct verification v = verified(&pair);
+        assert_int_equal(v.bad, 0);
+        assert_int_equal(v.checked_bytes, COPY_WARM + BLOCK);
+        copy_pair_free(&pair, NULL);
+        end(&bed);
+        free_pool();
+    }
+}
+
 static void a_lost_copy_is_found(void **state) {
     (void)state;
     for (int to_device = 0; to_device < 2; to_device++) {
@@ -468,6 +495,7 @@ static void memory_is_left_to_the_system(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(copies_walk_through_the_buffer),
+        cmocka_unit_test(warming_takes_a_part),
         cmocka_unit_test(a_lost_copy_is_found),
         cmocka_unit_test(a_source_is_filled_once),
         cmocka_unit_test(an_earlier_copy_is_no_later_one),
