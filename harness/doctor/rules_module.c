@@ -61,15 +61,40 @@ static bool is_stale(const struct scene *scene, const struct modprobe_line *line
     return file != NULL && initrd != NULL && initrd->mtime >= 0 && initrd->mtime < file->mtime;
 }
 
+/* Somebody wrote that it is to stay away, be it where that does not help: rd.driver.blacklist=nouveau. */
+static bool is_unwanted(const struct scene *scene, const char *name) {
+    static const char *const keys[] = {
+        "rd.driver.blacklist=", "rdblacklist=", "modprobe.blacklist=", "module_blacklist="};
+    if (keeps_away(scene, name, false) != NULL || keeps_away(scene, name, true) != NULL)
+        return true;
+    char *cmdline = look_text(scene->source, "/proc/cmdline");
+    struct strings words = {0};
+    bool found = false;
+    strings_split(&words, cmdline == NULL ? "" : cmdline, ' ');
+    for (size_t w = 0; w < words.count; w++)
+        for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
+            struct strings modules = {0};
+            if (text_starts(words.items[w], keys[k]))
+                strings_split(&modules, words.items[w] + strlen(keys[k]), ',');
+            found = found || strings_contain(&modules, name);
+            strings_free(&modules);
+        }
+    strings_free(&words);
+    free(cmdline);
+    return found;
+}
+
 static void say_rival(const struct scene *scene, const char *name, const struct pci_facts *held,
                       struct findings *out) {
     const struct modprobe_line *file = keeps_away(scene, name, false);
     const struct modprobe_line *cmdline = keeps_away(scene, name, true);
     const struct listed_file *initrd = initrd_of(scene);
     bool stale = is_stale(scene, file, initrd);
-    /* Beside GPUs that nvidia has and CUDA uses, somebody may have meant it so. */
+    /* Beside GPUs that nvidia has and CUDA uses, somebody may have meant it so, unless it is written
+     * otherwise. */
     bool beside = versions_cuda_works(scene);
-    struct finding *f = finding_add(out, "module.nouveau", beside ? SEVERITY_WARN : SEVERITY_FAIL,
+    bool meant = beside && !is_unwanted(scene, name);
+    struct finding *f = finding_add(out, "module.nouveau", meant ? SEVERITY_WARN : SEVERITY_FAIL,
                                     beside ? "%s has a GPU, which CUDA does not see"
                                            : "%s has the GPU, so that nvidia cannot take it",
                                     name);
