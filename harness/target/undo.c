@@ -60,8 +60,8 @@ static bool send_line(struct undo *undo, js *line, struct error *err) {
     text_add(&t, made);
     text_add(&t, "\n");
     bool good = undo->to >= 0 && fd_write_all(undo->to, t.data, t.length, err);
-    if (!good && err->kind == ERROR_NONE)
-        FAIL(err, ERROR_SYSTEM, "the process that tidies up is gone");
+    if (!good && (err->kind == ERROR_NONE || err->native == EPIPE))
+        FAIL(err, ERROR_SYSTEM, "the process that tidies up after us is gone: killed, or out of memory?");
     text_free(&t);
     free(made);
     js_free(line);

@@ -7,6 +7,7 @@
 #include "target/helper.h"
 #include "target/target.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -174,11 +175,28 @@ static void ways(void **state) {
     strings_free(&options);
 }
 
+/* Nothing is left to others that would stay after a sudden end. */
+static void nobody_tidies_up(void **state) {
+    (void)state;
+    int ends[2];
+    struct strings argv = {0};
+    strings_add(&argv, "true");
+    assert_int_equal(pipe(ends), 0);
+    close(ends[0]);
+    signal(SIGPIPE, SIG_IGN);
+    struct undo undo = {.to = ends[1]};
+    assert_int_equal(undo_add(&undo, &argv, NULL, false, &err), 0);
+    assert_non_null(strstr(err.text, "tidies up after us is gone"));
+    close(ends[1]);
+    strings_free(&argv);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(prefixes),  cmocka_unit_test(refused),
-        cmocka_unit_test(argv_file), cmocka_unit_test(environment_is_cleared),
-        cmocka_unit_test(helpers),   cmocka_unit_test(ways),
+        cmocka_unit_test(prefixes),         cmocka_unit_test(refused),
+        cmocka_unit_test(argv_file),        cmocka_unit_test(environment_is_cleared),
+        cmocka_unit_test(helpers),          cmocka_unit_test(ways),
+        cmocka_unit_test(nobody_tidies_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
