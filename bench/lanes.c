@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "run/link_look.h"
+#include "run/steady.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -240,20 +241,19 @@ static bool run_batch(struct lanes *l, const struct lanes_work *work, struct cas
 bool lanes_warm_up(struct lanes *l, const struct lanes_work *work, struct case_context *context,
                    struct error *err) {
     int64_t end = clock_raw() + warm_limit_ns;
-    double last = NAN;
-    if (!check_loads(l, work->loads, err))
-        return RELAY(err);
-    for (int i = 0; i < WARM_MAX_BATCHES && (clock_raw() < end || i < WARM_MIN_BATCHES); i++) {
+    struct steady steady = {.tolerance = warm_tolerance};
+    bool good = check_loads(l, work->loads, err);
+    bool stands = false;
+    for (int i = 0; good && !stands && i < WARM_MAX_BATCHES && (clock_raw() < end || i < WARM_MIN_BATCHES);
+         i++) {
         double seconds = 0;
-        if (!run_batch(l, work, context, &seconds, err))
-            return RELAY(err);
-        bool steady = fabs(seconds - last) <= warm_tolerance * last;
-        if (steady && i + 1 >= WARM_MIN_BATCHES)
-            return use_first(l, err);
-        last = seconds;
+        good = run_batch(l, work, context, &seconds, err);
+        stands = good && steady_agrees(&steady, seconds, 0, context->links) && i + 1 >= WARM_MIN_BATCHES;
     }
-    js_append_string(context->flags, "not-steady");
-    return use_first(l, err);
+    steady_free(&steady);
+    if (good && !stands)
+        js_append_string(context->flags, "not-steady");
+    return (good && use_first(l, err)) || RELAY(err);
 }
 
 bool lanes_overlapped(const struct lane_load *loads, const struct lane_time *times, int n) {

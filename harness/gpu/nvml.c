@@ -116,6 +116,13 @@ js *nvml_power_w(int (*get)(nvml_device, unsigned *), nvml_device device) {
                                                               : js_new_null();
 }
 
+js *nvml_pstate(const struct nvml *nvml, nvml_device device) {
+    unsigned value = 0;
+    bool known =
+        nvml->pstate != NULL && nvml->pstate(device, &value) == NVML_OK && value < NVML_PSTATE_UNKNOWN;
+    return known ? js_new_int(value) : js_new_null();
+}
+
 js *nvml_temperature(const struct nvml *nvml, nvml_device device) {
     unsigned value = 0;
     bool known =

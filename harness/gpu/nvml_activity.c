@@ -93,6 +93,7 @@ js *nvml_counters(struct nvml *nvml, const char *uuid, unsigned parts) {
     if ((parts & NVML_STATE) != 0) {
         js_set(out, "temperature_c", nvml_temperature(from, device));
         js_set(out, "power_w", nvml_power_w(from->power, device));
+        js_set(out, "pstate", nvml_pstate(from, device));
     }
     if ((parts & NVML_LINK) != 0) {
         js_set(out, "pcie_gen", nvml_uint(from->link_gen, device));

@@ -74,12 +74,10 @@ static js *compute_mode(const struct nvml *nvml, nvml_device device) {
 static void add_modes(const struct nvml *nvml, nvml_device device, js *gpu) {
     unsigned value = 0;
     js_set(gpu, "persistence", flag(nvml->persistence, device));
-    bool known =
-        nvml->pstate != NULL && nvml->pstate(device, &value) == NVML_OK && value < NVML_PSTATE_UNKNOWN;
-    js_set(gpu, "pstate", known ? js_new_int(value) : js_new_null());
+    js_set(gpu, "pstate", nvml_pstate(nvml, device));
     js_set(gpu, "compute_mode", compute_mode(nvml, device));
     js_set(gpu, "mig", mode(nvml->mig, device, js_new_bool(false)));
-    known = nvml->virtualization != NULL && nvml->virtualization(device, &value) == NVML_OK;
+    bool known = nvml->virtualization != NULL && nvml->virtualization(device, &value) == NVML_OK;
     js_set(gpu, "virtual", known ? js_new_bool(value == NVML_VIRTUALIZED_VGPU) : js_new_null());
 }
 

@@ -180,6 +180,7 @@ js *nvml_throttle_us(const struct nvml *nvml, nvml_device device, int64_t *repla
 /* Null when the function is absent or answers with an error. Owned. */
 js *nvml_uint(int (*get)(nvml_device, unsigned *), nvml_device device);
 js *nvml_power_w(int (*get)(nvml_device, unsigned *), nvml_device device);
+js *nvml_pstate(const struct nvml *nvml, nvml_device device);
 js *nvml_temperature(const struct nvml *nvml, nvml_device device);
 js *nvml_text(int (*get)(nvml_device, char *, unsigned), nvml_device device);
 

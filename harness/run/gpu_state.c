@@ -60,7 +60,7 @@ static void set_errors(js *out, const js *before, const js *after) {
 }
 
 js *gpu_state_between(const js *before, const js *after) {
-    static const char *const now[] = {"pcie_gen", "pcie_width", "temperature_c", "power_w"};
+    static const char *const now[] = {"pcie_gen", "pcie_width", "temperature_c", "power_w", "pstate"};
     if (after == NULL)
         return NULL;
     js *out = js_new_object();

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "run/case.h"
 #include "run/link_look.h"
+#include "run/steady.h"
 #include "run/where.h"
 #include "system/pin.h"
 
@@ -18,7 +19,7 @@ enum {
     WARM_MAX_BATCHES = 20,
 };
 static const int64_t warm_limit_ns = NS_PER_S;
-static const double warm_tolerance = 0.01; /* two batches in a row within 1 % count as steady */
+static const double warm_tolerance = 0.01; /* two batches in a row within 1 % may be steady */
 
 /* What timing on the device needs, made once for an item. */
 struct timer {
@@ -45,31 +46,35 @@ static void timer_free(struct timer *t) {
 /* Seconds of `count` operations, ungated: warming up must not depend on what may synchronise by itself. */
 static bool time_ungated(const struct bench_case *bench, struct case_context *context, struct timer *t,
                          int count, double *seconds, struct error *err) {
-    bool issued = gpu_event_record(t->start, t->stream, err) &&
-                  bench->enqueue(context, t->stream, count, err) && gpu_event_record(t->stop, t->stream, err);
+    bool issued =
+        gpu_clock_probe_read(t->probe, t->stream, 0, err) && gpu_event_record(t->start, t->stream, err) &&
+        bench->enqueue(context, t->stream, count, err) && gpu_event_record(t->stop, t->stream, err) &&
+        gpu_clock_probe_read(t->probe, t->stream, 1, err);
     if (issued)
         link_look(context, t->stream);
     return issued && gpu_stream_wait(t->stream, err) && gpu_event_elapsed(t->start, t->stop, seconds, err);
 }
 
-/* Until two batches in a row take the same time: by then clock, P-state and link have settled. */
+/* Until two batches in a row are alike: by then clock, P-state and link have settled. */
 static bool warm_up(const struct bench_case *bench, struct case_context *context, struct timer *t, int count,
                     struct error *err) {
     int64_t end = clock_raw() + warm_limit_ns;
-    double last = NAN;
+    struct steady steady = {.tolerance = warm_tolerance};
+    bool good = true;
+    bool stands = false;
     count =
         count > 4 ? count / 4 : 1; /* enough to load the link or the clock, at a quarter of a sample's time */
-    for (int i = 0; i < WARM_MAX_BATCHES && (clock_raw() < end || i < WARM_MIN_BATCHES); i++) {
+    for (int i = 0; good && !stands && i < WARM_MAX_BATCHES && (clock_raw() < end || i < WARM_MIN_BATCHES);
+         i++) {
         double seconds = 0;
-        if (!time_ungated(bench, context, t, count, &seconds, err))
-            return RELAY(err);
-        bool steady = fabs(seconds - last) <= warm_tolerance * last;
-        if (steady && i + 1 >= WARM_MIN_BATCHES)
-            return true;
-        last = seconds;
+        good = time_ungated(bench, context, t, count, &seconds, err);
+        stands = good && steady_agrees(&steady, seconds, gpu_clock_probe_mhz(t->probe), context->links) &&
+                 i + 1 >= WARM_MIN_BATCHES;
     }
-    js_append_string(context->flags, "not-steady");
-    return true;
+    steady_free(&steady);
+    if (good && !stands)
+        js_append_string(context->flags, "not-steady");
+    return good || RELAY(err);
 }
 
 static bool time_gated(const struct bench_case *bench, struct case_context *context, struct timer *t,

@@ -4,7 +4,7 @@
 . "$GPUVET_SOURCE/tests/cli/lib.sh"
 export GPUVET_NVML=$GPUVET_BUILD/tests/fakes/libnvml.so GPUVET_FAKE_NVML=$PWD/nvml
 [ -r "$GPUVET_NVML" ] || fail "no made-up NVML in $GPUVET_NVML"
-printf 'count 2\nreplays 10\ngrow 3\nslowdowns earlier\nlink_gen 5\nlink_width 16\npower_mw 99000\ntemperature 41\n' >nvml
+printf 'count 2\nreplays 10\ngrow 3\nslowdowns earlier\nlink_gen 5\nlink_width 16\npower_mw 99000\ntemperature 41\npstate 2\n' >nvml
 
 # Without CUDA behind it the item cannot work, but it runs in a worker and is asked about like any other.
 run() { "$GPUVET" run --allow-busy --no-baseline "$@" --case memory.copy --case 'fault@1/*how=gpu-sticky}*' --case null >out 2>err; }
@@ -20,6 +20,7 @@ gpu = state[fault[0]["where"]["gpu"]]
 assert gpu["replays"] == 3, gpu
 assert gpu["throttled_us"] == {"sw_power_cap": 3, "sw_thermal": 3, "hw_thermal": 3, "hw_power_brake": 3}, gpu
 assert gpu["pcie_gen"] == 5 and gpu["pcie_width"] == 16 and gpu["temperature_c"] == 41 and gpu["power_w"] == 99, gpu
+assert gpu["pstate"] == 2, gpu
 assert gpu["aer"] == {"correctable": None, "nonfatal": None, "fatal": None}, gpu  # no such device here
 assert "throttled" in fault[0]["flags"]
 assert 0 < fault[0]["gpu_state_ms"] < 5000

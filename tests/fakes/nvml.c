@@ -14,7 +14,7 @@
  *     old_replays 1           these by their own function only
  *     throttled_us N          throttled time
  *     grow N                  both: by so much at each reading
- *     link_gen N, link_width N, power_mw N, temperature N     not there when not set
+ *     link_gen N, link_width N, power_mw N, temperature N, pstate N     not there when not set
  *     utilization N           of each GPU
  *     compute_mode N          0 default, 2 prohibited, 3 exclusive process; not there when not set
  * and, of pairs and links, see below. Built with FAKE_OLD it has no more functions than a very old driver. */
@@ -261,6 +261,11 @@ EXPORT int nvmlDeviceGetCurrPcieLinkWidth(device d, unsigned *out) {
 EXPORT int nvmlDeviceGetPowerUsage(device d, unsigned *out) {
     (void)d;
     return optional("power_mw", out);
+}
+
+EXPORT int nvmlDeviceGetPerformanceState(device d, unsigned *out) {
+    (void)d;
+    return optional("pstate", out);
 }
 
 EXPORT int nvmlDeviceGetTemperature(device d, int sensor, unsigned *out) {

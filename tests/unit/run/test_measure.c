@@ -13,6 +13,10 @@ static struct fake {
     bool by_host;
     int operations; /* as the case saw them */
     int asked;      /* operations of the item */
+    /* The warm-up: the clock starts so much below and the link so many generations, and they come up by a
+     * step a batch; each batch takes the same time. */
+    int clock_steps, link_steps;
+    int batches;
 } fake;
 
 /* GPU-a is device 0, GPU-b device 1 … */
@@ -127,12 +131,17 @@ bool gpu_clock_probe_read(struct gpu_clock_probe *probe, gpu_stream stream, int 
 
 double gpu_clock_probe_mhz(const struct gpu_clock_probe *probe) {
     (void)probe;
-    return 1500;
+    return 1500 - 50 * (fake.clock_steps > fake.batches ? fake.clock_steps - fake.batches : 0);
 }
 
 void link_look(struct case_context *context, gpu_stream stream) {
     assert_ptr_equal(context->bench, bench_find("made.up"));
     (void)stream;
+    js *link = js_new_object();
+    fake.batches++;
+    js_set_int(link, "gen", fake.link_steps > fake.batches ? 5 - fake.link_steps + fake.batches : 5);
+    js_set_int(link, "width", 16);
+    js_set(context->links, "GPU-a", link);
 }
 
 /* ---- a case ---- */
@@ -278,11 +287,34 @@ static void only_so_many_behind_a_gate(void **state) {
     text_free(&fake.log);
 }
 
+/* Batches until the warm-up is over, all of which take half a second. */
+static int batches_with(int clock_steps, int link_steps, const char *flags) {
+    begin();
+    fake.by_host = false;
+    fake.clock_steps = clock_steps;
+    fake.link_steps = link_steps;
+    js *result = measured("{\"gpu\":\"GPU-a\"}");
+    char *flagged = js_text(js_get(result, "flags"));
+    assert_string_equal(flagged, flags);
+    free(flagged);
+    js_free(result);
+    text_free(&fake.log);
+    return fake.batches;
+}
+
+static void equal_times_are_not_enough(void **state) {
+    (void)state;
+    assert_int_equal(batches_with(0, 0, "[]"), 3);
+    assert_int_equal(batches_with(6, 0, "[]"), 7); /* the clock stands from the sixth on */
+    assert_int_equal(batches_with(0, 4, "[]"), 5);
+    assert_int_equal(batches_with(29, 0, "[\"not-steady\"]"), 20);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_gpus_are_opened_and_asked), cmocka_unit_test(one_that_broke_costs_the_process),
         cmocka_unit_test(one_that_is_missing),           cmocka_unit_test(who_times),
-        cmocka_unit_test(only_so_many_behind_a_gate),
+        cmocka_unit_test(only_so_many_behind_a_gate),    cmocka_unit_test(equal_times_are_not_enough),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
