@@ -4,6 +4,7 @@
  * without all_reduces. */
 #include "base/clock.h"
 #include "base/mem.h"
+#include "bench/cache_word.h"
 #include "bench/decode_model.h"
 #include "bench/launch_common.h"
 #include "bench/nccl_common.h"
@@ -43,6 +44,7 @@ static void add(const struct p2p_party *party, const struct nccl_group *group, s
     if (!decode_shape_make(models[model].m, models[model].hidden, LAYERS, group->n, &shape))
         return;
     struct instance *instance = nccl_instance(party, group, &metrics[0], level, out);
+    cache_set(instance, cache_word_gpu(party->gpus[group->gpus[0]], shape.weight_bytes));
     js_set_int(instance->params, "m", shape.m);
     js_set_int(instance->params, "hidden", shape.hidden);
     js_set_int(instance->params, "layers", shape.layers);

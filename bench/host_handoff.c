@@ -2,6 +2,7 @@
 /* host.handoff: how long a cache line takes from one core to another. Two cores count up one word in turn,
  * one the odd, one the even numbers; the sample is half the mean round trip of a batch. */
 #include "base/clock.h"
+#include "bench/cache_word.h"
 #include "bench/host_common.h"
 #include "bench/host_team.h"
 #include "system/pin.h"
@@ -40,6 +41,7 @@ static void instances(const struct node *node, struct instance_list *out) {
             if (cpus[0] >= 0)
                 cpus[1] = topology_related_cpu(node->topology, cpus[0], roles[r].relation);
             host_set_cpus(instance, cpus, 2);
+            cache_set(instance, "hot"); /* in the other core's */
             js_set_int(instance->attributes, "os_node", topology_node_os_index(node->topology, nodes[i]));
             instance->cpu = cpus[0];
             instance->samples = SAMPLES;

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/mem.h"
+#include "bench/cache_word.h"
 #include "bench/host_chase.h"
 #include "bench/host_common.h"
 #include "bench/host_stream.h"
@@ -79,11 +80,15 @@ static void add(const struct node *node, int which, int cpu_node, int mem_node, 
     int cpus[MAX_CORES];
     int n = topology_node_cores(node->topology, cpu_node, cpus, MAX_CORES);
     instance->cpu = topology_pin_cpu(node->topology, cpu_node);
-    int64_t bytes = buffer_bytes(which == BANDWIDTH ? topology_node_cache(node->topology, cpu_node)
-                                                    : topology_cpu_cache(node->topology, instance->cpu));
+    int64_t cache = which == BANDWIDTH ? topology_node_cache(node->topology, cpu_node)
+                                       : topology_cpu_cache(node->topology, instance->cpu);
+    int64_t bytes = buffer_bytes(cache);
     js_set_int(instance->where, "cpu_node", cpu_node);
     js_set_int(instance->where, "mem_node", mem_node);
     js_set_int(instance->attributes, "os_node", topology_node_os_index(node->topology, mem_node));
+    cache_set(instance, which == LATENCY ? "cold" /* each line is flushed, and walked once */
+                        : cache > 0      ? cache_word((double)bytes, (double)cache, (double)cache)
+                                         : "unknown");
     js_set_int(instance->params, "bytes", bytes);
     if (corrupt != NULL)
         js_set_string(instance->params, "corrupt", corrupt);

@@ -3,6 +3,7 @@
  * fan: several GPUs of one switch to GPUs behind one or more other root complexes, where writes may collapse
  * and reads hold. The sum of all lanes; detail has each, what it carries alone, and the sum over that. */
 #include "base/mem.h"
+#include "bench/cache_word.h"
 #include "bench/p2p_patterns.h"
 #include "bench/peer_pair.h"
 
@@ -118,6 +119,7 @@ static struct instance *add(const struct maker *m, const struct p2p_pattern *pat
     js_set_string(instance->params, "access", read ? "read" : "write");
     js_set_int(instance->params, "bytes", BYTES);
     js_set_string(instance->params, "engine", engine);
+    cache_set(instance, cache_word_gpu(m->party.gpus[pattern->lanes[0][0]], BYTES));
     js_set_string(instance->params, "peer", "on");
     if (pattern->sources > 0) {
         js_set_int(instance->params, "sources", pattern->sources);

@@ -3,6 +3,7 @@
  * before. flag: half the time in which a number goes from `from` to `to` and back, written into the flag in
  * the other's memory (st.release.sys), awaited in the own (ld.acquire.sys). */
 #include "base/mem.h"
+#include "bench/cache_word.h"
 #include "bench/chase_common.h"
 #include "bench/p2p_common.h"
 #include "bench/peer_exchange.h"
@@ -37,6 +38,7 @@ static void add_flag(const struct p2p_party *party, const struct p2p_path *path,
     enum level level = p2p_is_judged(party, path) ? LEVEL_PRIMARY : LEVEL_DESCRIPTIVE;
     struct instance *flag = p2p_instance(party, path, &metrics[0], level, false, out);
     js_set_int(flag->params, "exchanges", EXCHANGES);
+    cache_set(flag, "hot");
     flag->samples = FLAG_SAMPLES;
     flag->seconds = 0.016; /* seen on H200, as the next */
 }
@@ -48,6 +50,7 @@ static void add_chase(const struct p2p_party *party, const struct p2p_path *path
     js_set_int(chase->params, "stride", CHASE_STRIDE);
     js_set_int(chase->params, "hops", CHASE_HOPS);
     js_set_string(chase->params, "loads", loads);
+    cache_set(chase, cache_word_gpu(party->gpus[path->to], CHASE_BYTES)); /* read again in each sweep */
     chase->samples = CHASE_SAMPLES;
     chase->seconds = p2p_is_nvlink(path) ? 0.034 : 0.064; /* four sweeps of about 5,000 reads */
 }

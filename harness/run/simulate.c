@@ -34,9 +34,11 @@ js *simulate_item(const js *item) {
     double level =
         base * exp(random_normal(&run) * js_get_number(how, "between", 0) + random_normal(&round) * sigma);
 
+    /* Noise alone makes nothing impossible; an effect that was asked for may. */
+    double most = base <= limit ? limit * 0.999 : INFINITY;
     js *values = js_new_array();
     for (int64_t i = 0; i < js_get_int(item, "samples", 1) && i < 100000; i++)
-        js_append_number(values, level * exp(random_normal(&round) * sigma));
+        js_append_number(values, fmin(level * exp(random_normal(&round) * sigma), most));
     js *result = js_new_object();
     js_set_string(result, "outcome", "ok");
     js_set(result, "samples", values);
