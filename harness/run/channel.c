@@ -74,6 +74,11 @@ bool channel_send(struct channel *channel, js *message, int64_t limit_ns, struct
     return good;
 }
 
+bool channel_send_bytes(struct channel *channel, const char *data, size_t length, int64_t limit_ns,
+                        struct error *err) {
+    return send_bytes(channel->out, data, length, limit_ns, err);
+}
+
 bool channel_fill(struct channel *channel, struct error *err) {
     char chunk[65536];
     for (;;) {

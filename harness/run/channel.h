@@ -30,6 +30,10 @@ void channel_close(struct channel *channel);
 /* Adds "n" to `message` (borrowed) and sends it; waits at most `limit_ns` for a peer that does not read. */
 bool channel_send(struct channel *channel, js *message, int64_t limit_ns, struct error *err);
 
+/* The same with bytes that are no message. */
+bool channel_send_bytes(struct channel *channel, const char *data, size_t length, int64_t limit_ns,
+                        struct error *err);
+
 /* Reads what is there without waiting. False on a read error; the end of the stream sets `ended`. */
 bool channel_fill(struct channel *channel, struct error *err);
 

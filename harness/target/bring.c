@@ -3,7 +3,8 @@
  * filled by dd from our own executable, made executable, started, and removed by the program itself as its
  * first act. The removal is on the list of what a sudden end leaves before anything is made. Where no folder
  * lets programs run, or there is no dd, a local container is entered by its first process's namespaces
- * instead, which needs no file at all.
+ * instead, which needs no file at all; elsewhere (ssh, Slurm, a command) perl takes the program from its stdin
+ * into memory that no mount option concerns (memfd), and becomes it.
  */
 #include "base/clock.h"
 #include "base/mem.h"
@@ -13,6 +14,8 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static const char *const folders[] = {"/tmp", "/dev/shm", "/var/tmp", "/run"};
@@ -22,6 +25,7 @@ static const int64_t copy_limit_ns = 180 * NS_PER_S;
 void target_start_free(struct target_start *start) {
     strings_free(&start->argv);
     free(start->file);
+    free(start->script);
     *start = (struct target_start){0};
 }
 
@@ -32,7 +36,7 @@ static bool needs_no_file(const struct target *t) {
 int target_ways(const struct target *target) {
     if (needs_no_file(target))
         return 1;
-    return N_FOLDERS + (target->init > 0 ? 1 : 0);
+    return N_FOLDERS + 1;
 }
 
 static void add_all(struct strings *list, const struct strings *more) {
@@ -137,6 +141,40 @@ static void enter(const struct target *t, const struct strings *options, struct 
     add_worker(t, false, options, argv);
 }
 
+/* The script comes by stdin too: no shell on the way, ssh's least of all, has a word of it to change. perl
+ * reads it up to its end and leaves the rest to it; what is behind the program comes only after our greeting,
+ * so that nothing is lost in its buffer. */
+static bool through_memory(const struct target *t, const struct strings *options, struct target_start *out,
+                           struct error *err) {
+    struct stat self;
+    struct text script = {0};
+    if (stat("/proc/self/exe", &self) != 0)
+        return FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot look at this program: %s", strerror(errno));
+    text_addf(&script, "my ($left, $name) = (%lld, 'gpuvet');\n", (long long)self.st_size);
+    text_addf(&script, "my $memory = syscall(%ld, $name, 1);\n", (long)SYS_memfd_create);
+    text_add(&script, "$memory >= 0 or die \"memfd_create: $!\\n\";\n"
+                      "open(my $out, '>&=', $memory) or die \"memfd: $!\\n\";\n"
+                      "binmode(DATA);\n"
+                      "binmode($out);\n"
+                      "select($out);\n"
+                      "$| = 1;\n"
+                      "while ($left > 0) {\n"
+                      "  my $n = read(DATA, my $part, $left < 65536 ? $left : 65536);\n"
+                      "  $n or die \"the program did not come whole\\n\";\n"
+                      "  print($part) or die \"memory: $!\\n\";\n"
+                      "  $left -= $n;\n"
+                      "}\n"
+                      "exec {\"/proc/self/fd/$memory\"} 'gpuvet', @ARGV;\n"
+                      "die \"exec: $!\\n\";\n"
+                      "__END__\n");
+    out->script = text_take(&script);
+    add_all(&out->argv, &t->prefix);
+    strings_add(&out->argv, "perl");
+    strings_add(&out->argv, "-");
+    add_worker(t, false, options, &out->argv);
+    return true;
+}
+
 bool target_bring(const struct target *target, int way, const struct strings *options,
                   struct target_start *out, struct error *err) {
     *out = (struct target_start){0};
@@ -149,6 +187,8 @@ bool target_bring(const struct target *target, int way, const struct strings *op
         add_worker(target, false, options, &out->argv);
         return true;
     }
+    if (way >= N_FOLDERS && target->init <= 0)
+        return through_memory(target, options, out, err);
     if (way >= N_FOLDERS) {
         enter(target, options, &out->argv);
         return true;

@@ -49,6 +49,7 @@ struct target_start {
     struct strings argv;
     char *file;   /* brought in, and removed by the worker as it starts; NULL: none was needed */
     long undo_id; /* of the file's removal; 0: none */
+    char *script; /* its stdin gets this first, our own executable behind it; NULL: nothing */
 };
 void target_start_free(struct target_start *start);
 

@@ -165,8 +165,8 @@ static void ways(void **state) {
     assert_true(target_parse("lxc:web", &t, &err));
     int folders = target_ways(&t);
     t.init = 4711;
-    assert_int_equal(target_ways(&t), folders + 1);
-    assert_true(target_bring(&t, folders, &options, &start, &err));
+    assert_int_equal(target_ways(&t), folders);
+    assert_true(target_bring(&t, folders - 1, &options, &start, &err));
     assert_null(start.file);
     assert_string_equal(start.argv.items[1], "enter");
     assert_string_equal(start.argv.items[2], "4711");
