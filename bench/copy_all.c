@@ -77,8 +77,8 @@ static js *os_nodes(const struct party *party, const js *where) {
 enum { ALL = -1 };
 
 /* `one`: whose part is measured; ALL: the sum. */
-static struct instance *add(const struct party *party, int one, int direction, enum level level,
-                            struct instance_list *out) {
+static struct instance *add(const struct party *party, int one, const char *engine, int direction,
+                            enum level level, struct instance_list *out) {
     struct instance *instance = instance_add(out, &metrics[0], level);
     const struct topology *topology = party->node->topology;
     const struct gpu_info *gpu = party->gpus[one == ALL ? 0 : one];
@@ -88,13 +88,13 @@ static struct instance *add(const struct party *party, int one, int direction, e
     js_set_string(instance->where, "gpus", party->joined);
     js_set_string(instance->where, "role", "local");
     js_set(instance->attributes, "os_nodes", os_nodes(party, instance->where));
-    copy_lanes_set(instance, direction);
+    copy_lanes_set(instance, engine, direction);
     instance->cpu = topology_pin_cpu(topology, topology_device_node(topology, gpu->bdf));
     /* The sum of both ways needs the most memory: getting it, 0.05 s a lane, and filling it the first time
      * are its. */
     instance->seconds =
         direction == COPY_BOTH ? 0.28 + 0.01 * (double)party->n : 0.14 + 0.01 * (double)party->n;
-    if (one == ALL && direction == COPY_BOTH)
+    if (one == ALL && direction == COPY_BOTH && level == LEVEL_PRIMARY)
         instance->seconds += (2 * 0.05 + 0.02) * (double)party->n;
     if (one != ALL)
         link_set(instance, link_path_limits(party->node, gpu), times);
@@ -108,17 +108,18 @@ static void instances(const struct node *node, struct instance_list *out) {
     if (party.n < 2) {
         struct instance *instance = instance_add(out, &metrics[0], LEVEL_PRIMARY);
         js_set_string(instance->where, "role", "local");
-        copy_lanes_set(instance, COPY_BOTH);
+        copy_lanes_set(instance, "ce", COPY_BOTH);
         instance->skip = mem_copy_string("needs 2 GPUs that can be used, and fewer are");
     }
     for (int direction = COPY_H2D; party.n >= 2 && direction <= COPY_BOTH; direction++) {
         /* As in copy.bidir the sum of both ways stands for each among the judged series. */
-        add(&party, ALL, direction, direction == COPY_BOTH ? LEVEL_PRIMARY : LEVEL_DESCRIPTIVE, out);
+        add(&party, ALL, "ce", direction, direction == COPY_BOTH ? LEVEL_PRIMARY : LEVEL_DESCRIPTIVE, out);
+        add(&party, ALL, "sm", direction, LEVEL_THOROUGH, out);
         for (int i = 0; i < (int)party.n; i++)
-            add(&party, i, direction, LEVEL_THOROUGH, out); /* the sum's detail has each */
+            add(&party, i, "ce", direction, LEVEL_THOROUGH, out); /* the sum's detail has each */
     }
     if (party.n >= 2)
-        js_set_string(add(&party, ALL, COPY_BOTH, LEVEL_HIDDEN, out)->params, "corrupt", "word");
+        js_set_string(add(&party, ALL, "ce", COPY_BOTH, LEVEL_HIDDEN, out)->params, "corrupt", "word");
     free(party.joined);
 }
 

@@ -14,10 +14,10 @@ static const struct series_row series[] = {
     {0},
 };
 
-static void add(const struct node *node, const struct gpu_info *gpu, int direction, enum level level,
-                const char *corrupt, struct instance_list *out) {
+static void add(const struct node *node, const struct gpu_info *gpu, const char *engine, int direction,
+                enum level level, const char *corrupt, struct instance_list *out) {
     struct instance *instance = copy_instance(node, gpu, &metrics[0], level, COPY_LARGE, "pinned", out);
-    copy_lanes_set(instance, direction);
+    copy_lanes_set(instance, engine, direction);
     if (corrupt != NULL)
         js_set_string(instance->params, "corrupt", corrupt);
     instance->seconds = 0.19;
@@ -32,11 +32,13 @@ static void instances(const struct node *node, struct instance_list *out) {
          */
         bool first = host_first_gpu_of_node(node, i);
         enum level each = first ? LEVEL_DESCRIPTIVE : LEVEL_THOROUGH;
-        add(node, gpu, COPY_BOTH, first ? LEVEL_PRIMARY : LEVEL_DESCRIPTIVE, NULL, out);
-        add(node, gpu, COPY_H2D, each, NULL, out);
-        add(node, gpu, COPY_D2H, each, NULL, out);
+        add(node, gpu, "ce", COPY_BOTH, first ? LEVEL_PRIMARY : LEVEL_DESCRIPTIVE, NULL, out);
+        add(node, gpu, "ce", COPY_H2D, each, NULL, out);
+        add(node, gpu, "ce", COPY_D2H, each, NULL, out);
+        for (int direction = COPY_H2D; direction <= COPY_BOTH; direction++)
+            add(node, gpu, "sm", direction, LEVEL_THOROUGH, NULL, out);
         if (i == 0)
-            add(node, gpu, COPY_BOTH, LEVEL_HIDDEN, "word", out);
+            add(node, gpu, "ce", COPY_BOTH, LEVEL_HIDDEN, "word", out);
     }
 }
 

@@ -12,10 +12,10 @@ enum { SAMPLES = 3, OPERATIONS = 2 };
 
 const char *const copy_direction_names[] = {"none", "h2d", "d2h", "both"};
 
-void copy_lanes_set(struct instance *instance, int direction) {
+void copy_lanes_set(struct instance *instance, const char *engine, int direction) {
     js_set_int(instance->params, "bytes", COPY_LARGE);
     js_set_string(instance->params, "memory", "pinned");
-    copy_set_way(instance, "ce");
+    copy_set_way(instance, engine);
     js_set_string(instance->params, "direction", copy_direction_names[direction]);
     instance->samples = SAMPLES;
     instance->operations = OPERATIONS;

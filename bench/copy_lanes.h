@@ -31,6 +31,6 @@ bool copy_lanes_verify(struct case_context *context, struct verification *out, s
 void copy_lanes_finish(struct case_context *context);
 
 /* Parameters bytes, memory, engine, cache, direction; samples and operations. */
-void copy_lanes_set(struct instance *instance, int direction);
+void copy_lanes_set(struct instance *instance, const char *engine, int direction);
 
 #endif

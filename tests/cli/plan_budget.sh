@@ -72,8 +72,9 @@ wanted = [f"nccl.{op}@1/busbw{{*bytes={1 << e},dtype=float,place=out,ranks=2}}" 
           for op in ("all_reduce", "all_gather", "reduce_scatter", "sendrecv", "alltoall")]
 copies = [f"copy.{d}@*/bandwidth{{gpu=*;bytes=536870912,*engine={e},memory={m}}}" for d in ("h2d", "d2h")
           for e, m in (("ce", "pinned"), ("ce", "hostalloc"), ("sm", "pinned"))]
-copies += [f"copy.bidir@*/bandwidth{{gpu=*direction={d},*" for d in ("h2d", "d2h", "both")]
-copies += [f"copy.all@*/bandwidth{{gpu=*gpus=*direction={d},*" for d in ("h2d", "d2h", "both")]
+copies += [f"copy.bidir@*/bandwidth{{gpu=*direction={d},engine={e},*" for d in ("h2d", "d2h", "both") for e in ("ce", "sm")]
+copies += [f"copy.all@*/bandwidth{{gpus=*direction={d},engine={e},*" for d in ("h2d", "d2h", "both") for e in ("ce", "sm")]
+copies += [f"copy.all@*/bandwidth{{gpu=*gpus=*direction={d},engine=ce,*" for d in ("h2d", "d2h", "both")]
 copies += ["memory.copy@*/bandwidth{gpu=*", "copy.latency@*/chase{*memory=hostalloc*", "p2p.latency@*/chase{*", "p2p.latency@*/flag{*"]
 copies += [f"p2p.{a}@*/bandwidth{{*bytes=536870912,*engine={e},peer=on}}" for a in ("read", "write") for e in ("ce", "sm")]
 copies += ["p2p.write@*/bandwidth{*peer=off}", "p2p.bidir@*/bandwidth{*direction=one,*", "p2p.bidir@*/bandwidth{*direction=both,*"]

@@ -100,7 +100,8 @@ static void both_ways(void **state) {
     assert_int_equal(count("copy.bidir", &list, LEVEL_DESCRIPTIVE, "*direction=both,*"), 6);
     assert_int_equal(count("copy.bidir", &list, LEVEL_DESCRIPTIVE, "*direction=h2d,*"), 2); /* one a socket */
     assert_int_equal(count("copy.bidir", &list, LEVEL_DESCRIPTIVE, "*direction=d2h,*"), 2);
-    assert_int_equal(count("copy.bidir", &list, LEVEL_THOROUGH, "*"), 12);
+    assert_int_equal(count("copy.bidir", &list, LEVEL_THOROUGH, "*engine=ce,*"), 12);
+    assert_int_equal(count("copy.bidir", &list, LEVEL_THOROUGH, "*engine=sm,*"), 3 * 8);
     for (size_t i = 0; i < list.count; i++) { /* a sum has twice the limit of one direction */
         const struct instance *one = &list.items[i];
         double gen5 = 32.0 * 16 * 128 / 130 / 8;
@@ -118,6 +119,7 @@ static void all_gpus_at_once(void **state) {
     assert_int_equal(count("copy.all", &list, LEVEL_PRIMARY, "*"), 1);
     assert_int_equal(count("copy.all", &list, LEVEL_PRIMARY, "*direction=both,*"), 1);
     assert_int_equal(count("copy.all", &list, LEVEL_PRIMARY, "*{gpu=*"), 0);
+    assert_int_equal(count("copy.all", &list, LEVEL_THOROUGH, "*{gpus=*engine=sm,*"), 3);
     assert_int_equal(count("copy.all", &list, LEVEL_THOROUGH, "*{gpu=*direction=h2d*"), 8);
     assert_int_equal(count("copy.all", &list, LEVEL_THOROUGH, "*{gpu=*direction=d2h*"), 8);
     assert_int_equal(count("copy.all", &list, LEVEL_THOROUGH, "*{gpu=*direction=both*"), 8);
