@@ -37,9 +37,10 @@ static const char *finding_of(const js *record) {
     return js_get_int(js_get(record, "verify"), "bad_words", 0) > 0 ? "p2p.copy" : NULL;
 }
 
-/* The same of a collective; what was asked to go wrong proves nothing. */
+/* The same of a collective. What was asked to go wrong says so in its proof, and goes the same way, so that a
+ * try shows what a real one would lead to; a process that hangs without any GPU proves nothing of them. */
 static const char *collective_finding_of(const js *record) {
-    if (is(record, "case", "nccl.fault"))
+    if (is(record, "case", "nccl.fault") && js_get_string(js_get(record, "where"), "gpus", NULL) == NULL)
         return NULL;
     if (is(record, "outcome", "hang"))
         return "nccl.hang";
@@ -53,7 +54,17 @@ static bool is_collective(const js *record) {
     return text_starts(js_get_string(record, "case", ""), "nccl.") || is(record, "case", "decode.step");
 }
 
+/* As the look after a hang saw it. */
+static bool busy_afterwards(const js *node) {
+    const js *busy = js_get(node, "utilization_percent");
+    for (struct js_member m = js_first(busy); m.key != NULL; m = js_next(busy, m))
+        if (js_int(m.value, 0) >= 99)
+            return true;
+    return false;
+}
+
 static void describe(const js *record, char *out, size_t size) {
+    bool is_fault = is(record, "case", "nccl.fault");
     const js *detail = js_get(record, "detail");
     const js *samples = js_get(record, "samples");
     const char *reason = js_get_string(record, "reason", NULL);
@@ -63,9 +74,12 @@ static void describe(const js *record, char *out, size_t size) {
                  (long long)js_length(js_get(detail, "lanes")), js_number(js_at(samples, 0), 0),
                  js_get_number(detail, "isolated_sum", 0));
     else
-        snprintf(out, size, "%.40s: %.290s%s", js_get_string(record, "case", "?"),
+        snprintf(out, size, "%.40s%s%.20s%s: %.250s%s%s", js_get_string(record, "case", "?"),
+                 is_fault ? " (asked to go wrong: " : "",
+                 is_fault ? js_get_string(js_get(record, "params"), "how", "?") : "", is_fault ? ")" : "",
                  reason != NULL ? reason : "",
-                 is(js_get(record, "control"), "outcome", "ok") ? "; with NCCL_P2P_DISABLE=1 it ends" : "");
+                 is(js_get(record, "control"), "outcome", "ok") ? "; with NCCL_P2P_DISABLE=1 it ends" : "",
+                 busy_afterwards(js_get(record, "node")) ? "; a GPU is still 100 % busy" : "");
 }
 
 /* Addresses of the first and the second GPU, UUIDs where a record has none. */

@@ -76,6 +76,9 @@ if [ -n "$with_driver" ]; then
     driver 'utilization 100'
     run 1 --case 'nccl.fault@1/*how=none,*' --case null
     in_time
+    # Where to look stands in the run.
+    has "$(last_run)" '"type":"finding","target":"host","id":"nccl.hang"'
+    has "$(last_run)" 'nccl.fault (asked to go wrong: none)'
     look none '"gpus_answering":2' "\"$second\":100" '"outcome":"skip","reason":"GPU GPU-00000000-0000-0000-0000-000000000000 is still 100 % busy after the hang"'
 fi
 

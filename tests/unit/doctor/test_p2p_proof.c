@@ -56,7 +56,8 @@ static void each_record_proves_its_own(void **state) {
         {"{\"case\":\"copy.h2d\",\"outcome\":\"hang\"}", ""},
         {"{\"case\":\"nccl.all_reduce\"," PLACE "\"outcome\":\"hang\",\"reason\":\"no end\"}", "nccl.hang"},
         {"{\"case\":\"decode.step\"," PLACE "\"outcome\":\"hang\",\"reason\":\"no end\"}", "nccl.hang"},
-        {"{\"case\":\"nccl.fault\"," PLACE "\"outcome\":\"hang\",\"reason\":\"no end\"}", ""},
+        {"{\"case\":\"nccl.fault\",\"where\":{},\"outcome\":\"hang\",\"reason\":\"no end\"}", ""},
+        {"{\"case\":\"nccl.fault\",\"where\":{\"gpus\":\"GPU-a+GPU-b\"},\"outcome\":\"hang\"}", "nccl.hang"},
         {"{\"case\":\"nccl.reduce\"," PLACE "\"outcome\":\"fail\",\"verify\":{\"bad_words\":4}}",
          "nccl.wrong"},
         {"{\"case\":\"nccl.reduce\"," PLACE
@@ -92,6 +93,21 @@ static void each_record_proves_its_own(void **state) {
     }
 }
 
+/* What was asked to go wrong is never taken for a fault of the machine unseen. */
+static void a_fault_on_purpose_says_so(void **state) {
+    (void)state;
+    js *proof = js_new_array();
+    proved_by(
+        "{\"case\":\"nccl.fault\",\"where\":{\"gpus\":\"GPU-a+GPU-b\"},\"params\":{\"how\":\"missing-rank\"},"
+        "\"attributes\":{\"bdfs\":[\"0000:01:00.0\",\"0000:02:00.0\"]},\"outcome\":\"hang\",\"reason\":\"no end\","
+        "\"node\":{\"utilization_percent\":{\"GPU-a\":null,\"GPU-b\":100}}}",
+        proof);
+    assert_string_equal(js_get_string(js_at(proof, 0), "why", ""),
+                        "nccl.fault (asked to go wrong: missing-rank): no end; a GPU is still 100 % busy");
+    assert_string_equal(js_get_string(js_at(proof, 0), "from", ""), "0000:01:00.0");
+    js_free(proof);
+}
+
 static void a_pair_is_told_once(void **state) {
     (void)state;
     js *proof = js_new_array();
@@ -122,6 +138,7 @@ static void no_proof_asks_nobody(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_record_proves_its_own),
+        cmocka_unit_test(a_fault_on_purpose_says_so),
         cmocka_unit_test(a_pair_is_told_once),
         cmocka_unit_test(no_proof_asks_nobody),
     };
