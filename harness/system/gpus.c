@@ -188,14 +188,6 @@ static void put(js *to, const char *uuid, const char *key, js *value) {
     js_set(to, name, js_copy(value));
 }
 
-/* NVML locks clocks (nvmlDeviceSetGpuLockedClocks) but has no call that reads the lock back: nobody shall
- * take the key's absence for "not locked". */
-static void put_unknown(js *to, const char *uuid, const char *key) {
-    char name[160];
-    snprintf(name, sizeof name, "gpu.%s.%s", uuid, key);
-    js_set_string(to, name, FACT_UNKNOWN);
-}
-
 void gpu_list_environment(const struct gpu_list *list, js *stable, js *moving) {
     for (size_t i = 0; i < list->count; i++)
         put_pairs(list, &list->items[i], stable);
@@ -211,8 +203,6 @@ void gpu_list_environment(const struct gpu_list *list, js *stable, js *moving) {
         put(stable, uuid, "power_limit_w", js_get(js_get(gpu, "power_w"), "limit"));
         put(stable, uuid, "ecc", js_get(js_get(gpu, "ecc"), "enabled"));
         put(stable, uuid, "persistence", js_get(gpu, "persistence"));
-        put_unknown(stable, uuid, "locked_clocks");
-        put(stable, uuid, "locked_clocks", js_get(gpu, "locked_clocks"));
         put(stable, uuid, "bar1_mib", js_get(gpu, "bar1_mib"));
         put(stable, uuid, "mig", js_get(gpu, "mig"));
         put(moving, uuid, "temperature_c", js_get(gpu, "temperature_c"));

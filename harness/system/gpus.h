@@ -56,7 +56,7 @@ int gpu_list_nvlinks(const struct gpu_list *list, int from, int to);
 /* Whether an entry with "utilization_percent" and "processes" (hostile) says: busy, and nobody there. */
 bool gpu_is_busy_alone(const js *gpu);
 
-/* Flat environment keys gpu.UUID.{name,driver,vbios,power_limit_w,ecc,persistence,locked_clocks,bar1_mib},
+/* Flat environment keys gpu.UUID.{name,driver,vbios,power_limit_w,ecc,persistence,bar1_mib},
  * p2p.UUID (to the other GPUs: "OK", or counted where they differ) and nvlinks.UUID go to `stable`;
  * gpu.UUID.{temperature_c,pstate,…} and what else moves by itself go to `moving`. */
 void gpu_list_environment(const struct gpu_list *list, js *stable, js *moving);

@@ -68,19 +68,6 @@ static void takes_what_is_there(void **state) {
     assert_int_equal(js_get_int(moving, "gpu.GPU-a.power_draw_w", 0), 80);
     assert_null(js_get(stable, "gpu.GPU-a.ecc")); /* null is no value */
     assert_null(js_get(stable, "gpu.GPU-a.power_draw_w"));
-    assert_string_equal(js_get_string(stable, "gpu.GPU-a.locked_clocks", ""), FACT_UNKNOWN);
-    js_free(stable);
-    js_free(moving);
-    gpu_list_free(&list);
-}
-
-/* A capture may know what no driver tells. */
-static void takes_locked_clocks_where_they_are(void **state) {
-    (void)state;
-    struct gpu_list list = from_text("[{\"uuid\":\"GPU-a\",\"locked_clocks\":\"1980-1980\"}]");
-    js *stable = js_new_object(), *moving = js_new_object();
-    gpu_list_environment(&list, stable, moving);
-    assert_string_equal(js_get_string(stable, "gpu.GPU-a.locked_clocks", ""), "1980-1980");
     js_free(stable);
     js_free(moving);
     gpu_list_free(&list);
@@ -162,7 +149,6 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(addresses),
         cmocka_unit_test(takes_what_is_there),
-        cmocka_unit_test(takes_locked_clocks_where_they_are),
         cmocka_unit_test(keeps_why_a_gpu_is_unusable),
         cmocka_unit_test(survives_anything),
         cmocka_unit_test(nodes_answer_by_reason),
