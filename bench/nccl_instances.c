@@ -15,7 +15,7 @@ enum { UNTIL_NARROW = 2 << 20 };
 static const size_t small[] = {32 << 10, 256 << 10}, large[] = {1 << 20, 64 << 20};
 static const double sample_seconds = 0.008; /* as long as a sample of 20 operations may get */
 /* As long as all samples may take that wait for a narrow interval: every round has the judged ones. */
-static const double judged_seconds = 0.045, shown_seconds = 0.08;
+static const double judged_seconds = 0.06, shown_seconds = 0.2;
 static const double set_up_seconds = 0.015; /* the item's own start and end, threads, filling, checking */
 static const double assumed_gbps = 20;      /* busbw, where no limit is known */
 static const double usual_share = 0.65;     /* of the links' rate that a collective reaches */
@@ -72,7 +72,7 @@ static void set_cost(const struct maker *m, struct instance *instance, size_t by
         if (bytes >= UNTIL_NARROW) {
             double most = instance->level == LEVEL_PRIMARY ? judged_seconds : shown_seconds;
             instance->samples = (int)fmin(MOST_SAMPLES, fmax(LEAST_SAMPLES, most / sample));
-            samples = (LEAST_SAMPLES + instance->samples) / 2.0; /* some need all, some the fewest */
+            samples = LEAST_SAMPLES + (instance->samples - LEAST_SAMPLES) / 4.0; /* few need all of them */
         }
         instance->seconds = samples * sample + 4 * each;
     }
