@@ -149,7 +149,7 @@ static bool takes_gpu(const struct container *c) {
 
 /* One line for each container's configuration that takes a GPU. */
 static void tell_containers(struct after *a, const struct findings *findings) {
-    static const char *const kinds[] = {"container", "container", "CDI", "service"};
+    static const char *const kinds[] = {"container", "container", "CDI", "service", "Docker container"};
     const struct container_list *list = &a->view.scene.containers;
     for (size_t i = 0; i < list->count; i++) {
         const struct container *c = &list->items[i];

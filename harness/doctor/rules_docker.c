@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Docker and NVIDIA's container runtime: what takes the GPU away from a container that had it. */
 #include "doctor/access.h"
+#include "doctor/lxc_needs.h"
+#include "doctor/majors.h"
 #include "system/look.h"
 
 #include <stdio.h>
@@ -167,6 +169,119 @@ static void check_reload(const struct scene *scene, struct findings *out) {
     access_free(access);
 }
 
+/* ---- containers as Docker keeps them, running or not ---- */
+
+/* A running one was tried itself, which says more. */
+static bool was_tried(const struct scene *scene, const struct container *c) {
+    const js *list = js_get(js_get(scene->probes, "device_cgroup"), "containers");
+    for (size_t i = 0; i < js_length(list); i++)
+        if (strcmp(js_get_string(js_at(list, i), "name", ""), c->name) == 0 &&
+            js_length(js_get(js_at(list, i), "tried")) > 0)
+            return true;
+    return false;
+}
+
+static void recreate(const struct container *c, struct finding *f) {
+    finding_remedy(f, "docker inspect -f '{{.Name}} {{.Config.Image}}' %s   (which it is)", c->name);
+    finding_remedy(
+        f,
+        "recreate it with --gpus all, or with --device /dev/nvidiactl --device /dev/nvidia-uvm --device /dev/nvidia0 … in "
+        "place of --device-cgroup-rule and binds (compose: devices: in place of device_cgroup_rules:): Docker looks their "
+        "numbers up at each start");
+}
+
+static void tell_stale(const struct scene *scene, const struct container *c, const struct lxc_need *need,
+                       const struct device_rule *rule, struct findings *out) {
+    const char *owner = majors_name(scene, rule->major);
+    struct finding *f = finding_add(
+        out, "docker.rule-stale", SEVERITY_FAIL,
+        "Docker container %s allows major %s, which %s%s, and not %s (major %d): cuInit will fail in it",
+        c->name, rule->major_text, owner[0] != '\0' ? "is now " : "no driver owns", owner, need->name,
+        need->major);
+    finding_evidence(f, c->file, "DeviceCgroupRules: %s", rule->text);
+    finding_evidence(f, "/proc/devices", "%d %s", need->major, need->name);
+    recreate(c, f);
+    finding_remedy(f, "or, until the next kernel: --device-cgroup-rule 'c %d:* rmw'", need->major);
+}
+
+static bool is_given(const struct container *c, const struct lxc_need *need) {
+    const struct device_entry *entry = container_device(c, need->node);
+    return c->by_hook || (entry != NULL && entry->by_manager && !entry->denies_write) ||
+           container_allows(c, 0, need->major, need->minor);
+}
+
+static void note_dead(const struct scene *scene, const struct container *c, struct findings *out) {
+    for (size_t i = 0; i < c->n_rules; i++) {
+        const struct device_rule *rule = &c->rules[i];
+        if (rule->type != 'c' || !majors_dynamic(rule->major) || majors_name(scene, rule->major)[0] != '\0')
+            continue;
+        struct finding *f = finding_add(
+            out, "docker.rule-dead", SEVERITY_INFO,
+            "Docker container %s allows major %d, which no driver owns: a dead rule", c->name, rule->major);
+        finding_evidence(f, c->file, "DeviceCgroupRules: %s", rule->text);
+    }
+}
+
+static void check_rules_of(const struct scene *scene, const struct container *c, struct findings *out) {
+    struct lxc_need needs[LXC_NEEDS];
+    bool good = true;
+    lxc_needs(scene, needs);
+    for (size_t n = 0; n < LXC_NEEDS && lxc_wants_gpu(c); n++) {
+        if (needs[n].major < 0 || is_given(c, &needs[n]))
+            continue;
+        const struct device_rule *found = NULL;
+        enum lxc_wrong best = LXC_RIGHT;
+        for (size_t i = 0; i < c->n_rules; i++) {
+            enum lxc_wrong one = lxc_judge_rule(scene, &c->rules[i], &needs[n]);
+            if (one != LXC_RIGHT && (found == NULL || one < best)) {
+                best = one;
+                found = &c->rules[i];
+            }
+        }
+        if (found != NULL)
+            tell_stale(scene, c, &needs[n], found, out);
+        good = good && found == NULL;
+    }
+    if (good)
+        note_dead(scene, c, out);
+}
+
+/* A node of --device that is not there keeps the container from starting. */
+static void check_nodes_of(const struct scene *scene, const struct container *c, struct findings *out) {
+    for (size_t i = 0; scene->nodes->known && majors_current(scene, "nvidia") >= 0 && i < c->n_devices; i++) {
+        const struct device_entry *d = &c->devices[i];
+        if (!d->by_manager || device_nodes_find(scene->nodes, d->host_path) != NULL)
+            continue;
+        struct finding *f = finding_add(out, "docker.node-missing", SEVERITY_FAIL,
+                                        "Docker container %s takes %s, which is not there: it does not start",
+                                        c->name, d->host_path);
+        finding_evidence(f, c->file, "Devices: %s", d->text);
+        finding_evidence(f, d->host_path, "no such node on the host");
+        if (text_starts(d->host_path, "/dev/nvidia-uvm"))
+            finding_remedy(f,
+                           "nvidia-modprobe -u -c 0, and at each boot in a unit with Before=docker.service");
+        else if (strcmp(d->host_path, "/dev/nvidia-modeset") == 0)
+            finding_remedy(f, "nvidia-modprobe -m, and at each boot in a unit with Before=docker.service");
+        else if (lxc_gpu_number(d->host_path) >= 0 && !lxc_may_be_gpu(scene, d->host_path))
+            finding_remedy(f, "no GPU of this driver has that number: recreate it with one of "
+                              "/proc/driver/nvidia/gpus/*/information (Device Minor)");
+        else
+            finding_remedy(f, "nvidia-modprobe -c %s, and at each boot in a unit with Before=docker.service",
+                           lxc_gpu_number(d->host_path) >= 0 ? d->host_path + strlen("/dev/nvidia") : "0");
+        return;
+    }
+}
+
+static void check_kept(const struct scene *scene, struct findings *out) {
+    for (size_t i = 0; !scene->container && i < scene->containers.count; i++) {
+        const struct container *c = &scene->containers.items[i];
+        if (c->kind != CONTAINER_DOCKER || c->problem != NULL || was_tried(scene, c))
+            continue;
+        check_rules_of(scene, c, out);
+        check_nodes_of(scene, c, out);
+    }
+}
+
 static const struct rule rules[] = {
     {.id = "docker.nested-cgroups",
      .area = AREA_CUDA,
@@ -193,6 +308,35 @@ static const struct rule rules[] = {
      .remedy = "the links at boot, CDI, or the cgroupfs driver",
      .source = "nvidia-container-toolkit issues 48, 251, 1227",
      .check = check_reload},
+    {.id = "docker.rule-stale",
+     .area = AREA_CUDA,
+     .severity = SEVERITY_FAIL,
+     .title = "a container of Docker's allows the number that a device had before",
+     .needs = "hostconfig.json of Docker's containers (root, on the host), /proc/devices",
+     .cause =
+         "--device-cgroup-rule is a number, and nvidia-uvm's is given out at each boot: the device cgroup denies the new one "
+         "(EPERM), cuInit answers 999. Podman keeps its rules in a database: its containers, and the pods of Kubernetes, are "
+         "judged while they run (cgroup.container-denied)",
+     .remedy = "--gpus or --device, whose numbers are looked up at each start",
+     .source = "measured: a container whose rules allow another number than the kernel's answers cuInit 999",
+     .check = check_kept},
+    {.id = "docker.node-missing",
+     .area = AREA_CUDA,
+     .severity = SEVERITY_FAIL,
+     .title = "a container of Docker's takes a node that is not there",
+     .needs = "hostconfig.json of Docker's containers (root, on the host), dev.tsv or /dev",
+     .cause =
+         "Docker looks the nodes of --device up when it starts a container, and does not start it without one",
+     .remedy = "make the nodes at boot, before docker.service",
+     .source = "Docker's answer: error gathering device information while adding custom device"},
+    {.id = "docker.rule-dead",
+     .area = AREA_CUDA,
+     .severity = SEVERITY_INFO,
+     .title = "a rule of a container of Docker's names a number that no driver owns",
+     .needs = "hostconfig.json of Docker's containers (root, on the host), /proc/devices",
+     .cause = "left over from another kernel; harmless beside what gives the device",
+     .remedy = "it can go",
+     .source = "as for LXC: a stale number beside a right one"},
     {0},
 };
 

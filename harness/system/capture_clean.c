@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "system/capture_clean.h"
 
+#include "base/json.h"
 #include "base/mem.h"
 
 #include <ctype.h>
@@ -169,6 +170,33 @@ static void mount_line(char *line, struct text *out) {
     text_addf(out, "%.*s%.*s " LEFT_OUT " rw", (int)(type - line), line, (int)strcspn(type, " "), type);
 }
 
+/* Of a container of Docker's only what is about devices; binds are its user's folders. */
+static void add_docker(const char *bytes, size_t length, struct text *out) {
+    static const char *const kept[] = {"Devices", "DeviceCgroupRules", "DeviceRequests", "Privileged",
+                                       "Runtime"};
+    struct error err = {0};
+    js *all = js_parse(bytes, length, &err), *some = js_new_object(), *binds = js_new_array();
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        if (js_get(all, kept[i]) != NULL)
+            js_set(some, kept[i], js_keep(js_get(all, kept[i])));
+    for (size_t i = 0; i < js_length(js_get(all, "Binds")); i++) {
+        const char *bind = js_string(js_at(js_get(all, "Binds"), i), "");
+        if (text_starts(bind, "/dev/nvidia"))
+            js_append_string(binds, bind);
+    }
+    for (size_t i = 0; i < js_length(js_get(all, "Mounts")); i++) {
+        const char *source = js_get_string(js_at(js_get(all, "Mounts"), i), "Source", "");
+        if (text_starts(source, "/dev/nvidia"))
+            js_append_string(binds, source);
+    }
+    js_set(some, "Binds", binds);
+    char *text = js_text(some);
+    text_addf(out, "%s\n", text);
+    free(text);
+    js_free(some);
+    js_free(all);
+}
+
 static bool is_identity(const char *path) {
     static const char *const files[] = {"*/machine-id", "*serial*",     "*_uuid",
                                         "*asset_tag",   "*/hostname",   "*/domainname",
@@ -198,6 +226,8 @@ bool capture_clean_file(const char *path, const char *bytes, size_t length, stru
         text_add_bytes(out, bytes, length); /* PCI config space */
     else if (any_matches(path, lxc))
         add_lines(bytes, lxc_line, out);
+    else if (text_ends(path, "/hostconfig.json"))
+        add_docker(bytes, length, out);
     else if (any_matches(path, units))
         add_lines(bytes, unit_line, out);
     else if (strcmp(path, "/etc/group") == 0)

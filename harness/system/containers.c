@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finding the configurations, and asking what they allow. The parsers are in containers_lxc.c, _cdi.c,
- * _unit.c. */
+/* Finding the configurations, and asking what they allow. The parsers are in containers_lxc.c, _docker.c,
+ * _cdi.c, _unit.c. */
 #include "system/containers_parts.h"
 
+#include "base/json.h"
 #include "base/mem.h"
 #include "system/look.h"
 
@@ -19,6 +20,8 @@ static struct container *add(struct container_list *list, enum container_kind ki
         (struct container){.kind = kind, .name = mem_copy_string(name), .file = mem_copy_string(file)};
     return container;
 }
+
+static void free_container(struct container *c);
 
 static void read_lxc(const struct source *source, enum container_kind kind, const char *name,
                      const char *file, struct container_list *out) {
@@ -63,6 +66,46 @@ static void read_plain(const struct source *source, struct container_list *out) 
         text_free(&file);
     }
     strings_free(&names);
+}
+
+/* Where Docker keeps its containers: daemon.json may have moved it. */
+static char *docker_folder(const struct source *source) {
+    struct text text = {0}, folder = {0};
+    struct error err = {0};
+    js *daemon = NULL;
+    if (look_bytes(source, "/etc/docker/daemon.json", LOOK_LARGE, &text))
+        daemon = js_parse(text_string(&text), text.length, &err);
+    const char *root = js_get_string(daemon, "data-root", "");
+    text_addf(&folder, "%.400s/containers", root[0] == '/' ? root : "/var/lib/docker");
+    js_free(daemon);
+    text_free(&text);
+    return text_take(&folder);
+}
+
+/* Those that say something about a GPU's devices; an id is 64 hexadecimal digits, and 12 are shown. */
+static void read_docker(const struct source *source, struct container_list *out) {
+    char *folder = docker_folder(source);
+    struct strings ids = {0};
+    look_list(source, folder, &ids);
+    for (size_t i = 0; i < ids.count && out->count < MAX_CONTAINERS; i++) {
+        struct text file = {0}, text = {0};
+        text_addf(&file, "%s/%s/hostconfig.json", folder, ids.items[i]);
+        if (strspn(ids.items[i], "0123456789abcdef") >= 12 &&
+            look_bytes(source, text_string(&file), LOOK_LARGE, &text)) {
+            char *name = mem_copy_bytes(ids.items[i], 12);
+            struct container *c = add(out, CONTAINER_DOCKER, name, text_string(&file));
+            container_parse_docker(text_string(&file), text_string(&text), text.length, c);
+            if (c->n_devices == 0 && c->n_rules == 0) {
+                free_container(c);
+                out->count--;
+            }
+            free(name);
+        }
+        text_free(&text);
+        text_free(&file);
+    }
+    strings_free(&ids);
+    free(folder);
 }
 
 static void read_cdi(const struct source *source, const char *folder, struct container_list *out) {
@@ -199,6 +242,7 @@ void containers_read(const struct source *source, struct container_list *out) {
     *out = (struct container_list){0};
     read_pve(source, out);
     read_plain(source, out);
+    read_docker(source, out);
     read_cdi(source, "/etc/cdi", out);
     read_cdi(source, look_exists(source, "/var/run/cdi") ? "/var/run/cdi" : "/run/cdi", out);
     read_units(source, out);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the configurations on a host say that containers and services may have of its devices: LXC (Proxmox's
- * and plain), CDI specifications, systemd units. Read, never asked of a manager, so that a container which is
- * not running, or a capture, is judged as well. */
+ * and plain), Docker, CDI specifications, systemd units. Read, never asked of a manager, so that a container
+ * which is not running, or a capture, is judged as well. */
 #ifndef GPUVET_SYSTEM_CONTAINERS_H
 #define GPUVET_SYSTEM_CONTAINERS_H
 
@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum container_kind { CONTAINER_PVE, CONTAINER_LXC, CONTAINER_CDI, CONTAINER_UNIT };
+enum container_kind { CONTAINER_PVE, CONTAINER_LXC, CONTAINER_CDI, CONTAINER_UNIT, CONTAINER_DOCKER };
 
 /* One line about devices: allowed or denied. */
 struct device_rule {
@@ -47,7 +47,7 @@ struct mount_entry {
 
 struct container {
     enum container_kind kind;
-    char *name; /* "129", "infer", "nvidia.yaml", "ollama.service" */
+    char *name; /* "129", "infer", "nvidia.yaml", "ollama.service"; of Docker the id, as it shows it */
     char *file;
     struct device_rule *rules;
     size_t n_rules, rules_capacity;
@@ -59,6 +59,7 @@ struct container {
     char *cdi_kind;           /* CDI: "nvidia.com/gpu"; NULL */
     struct strings cdi_names; /* CDI: names of its devices */
     bool denies_first;        /* nothing is allowed but what the rules allow */
+    bool by_hook;             /* Docker: NVIDIA's hook gives nodes and rules at each start */
     bool unprivileged;
     bool maps_ids; /* lxc.idmap lines of its own, not the manager's usual map */
     char *problem; /* why it could not be read; NULL: it could */
@@ -76,6 +77,7 @@ void containers_free(struct container_list *list);
 void container_parse_lxc(const struct source *source, const char *file, const char *text,
                          struct container *out);
 void container_parse_cdi(const char *file, const char *text, size_t length, struct container *out);
+void container_parse_docker(const char *file, const char *text, size_t length, struct container *out);
 void container_parse_unit(const char *file, const char *text, struct container *out);
 
 /* Whether its rules let a process read and write this device, in hierarchy `cgroup` (1, 2; 0: either). */

@@ -66,8 +66,7 @@ static void split_words(const char *s, struct strings *out) {
     }
 }
 
-/* "a", "c 504:* rwm", "b *:* m". */
-static void fill_rule(struct device_rule *rule, bool allow) {
+void container_fill_rule(struct device_rule *rule, bool allow) {
     struct strings words = {0};
     split_words(rule->text, &words);
     rule->allow = allow;
@@ -169,7 +168,7 @@ static void take_pair(struct parse *p, const char *file, int line, const char *k
             return;
         struct device_rule *rule = container_add_rule(p->out, file, line, key, value);
         rule->cgroup = v1 ? 1 : 2;
-        fill_rule(rule, allow);
+        container_fill_rule(rule, allow);
     } else if (strcmp(key, "lxc.mount.entry") == 0) {
         take_mount(p, file, line, key, value);
     } else if (p->out->kind == CONTAINER_PVE && is_dev_entry(key)) {

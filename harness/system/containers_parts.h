@@ -10,6 +10,8 @@ struct device_rule *container_add_rule(struct container *out, const char *file, 
                                        const char *text);
 struct device_entry *container_add_device(struct container *out, const char *file, int line, const char *text,
                                           const char *host_path);
+/* Fills type and numbers of "a", "c 504:* rwm", "b *:* m", as written in the rule's text. */
+void container_fill_rule(struct device_rule *rule, bool allow);
 /* Drops all rules and nodes so far. */
 void container_forget_devices(struct container *out);
 

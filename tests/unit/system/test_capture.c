@@ -101,6 +101,15 @@ static void leaves_out_what_is_nobodys_business(void **state) {
                 "\"api_token\": \"left-out\",\"secrets\":{\"a\":1}}");
     check_clean("/var/run/cdi/nvidia.yaml", "  env: [LICENCE_TOKEN=hush]\n",
                 "  env: [LICENCE_TOKEN=left-out]\n");
+    check_clean(
+        "/var/lib/docker/containers/0123456789ab/hostconfig.json",
+        "{\"Binds\":[\"/home/ann:/x\",\"/dev/nvidia-uvm:/dev/nvidia-uvm\",7],\"ExtraHosts\":[\"db:10.0.0.1\"],"
+        "\"Devices\":[{\"PathOnHost\":\"/dev/nvidia0\"}],\"Privileged\":false,\"Dns\":[\"10.0.0.2\"],"
+        "\"Mounts\":[{\"Source\":\"/dev/nvidia0\"},{\"Source\":\"/home/ann\"}]}",
+        "{\"Devices\":[{\"PathOnHost\":\"/dev/nvidia0\"}],\"Privileged\":false,"
+        "\"Binds\":[\"/dev/nvidia-uvm:/dev/nvidia-uvm\",\"/dev/nvidia0\"]}\n");
+    check_clean("/var/lib/docker/containers/0123456789ab/hostconfig.json", "no JSON, and a secret",
+                "{\"Binds\":[]}\n");
     check_clean("/proc/cmdline", "ro quiet rd.password=hush,more iommu=pt\n",
                 "ro quiet rd.password=left-out,more iommu=pt\n");
 }

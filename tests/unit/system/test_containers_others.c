@@ -82,6 +82,51 @@ static void says_why_it_cannot_read_cdi(void **state) {
     }
 }
 
+static struct container *docker(struct container_list *list, const char *text) {
+    struct container *c = make(list, CONTAINER_DOCKER);
+    container_parse_docker("/var/lib/docker/containers/0123456789ab/hostconfig.json", text, strlen(text), c);
+    return c;
+}
+
+static void reads_what_docker_keeps(void **state) {
+    (void)state;
+    struct container_list list;
+    const struct container *c =
+        docker(&list, "{\"Devices\":[{\"PathOnHost\":\"/dev/nvidia0\",\"CgroupPermissions\":\"r\"},"
+                      "{\"PathOnHost\":\"/dev/fuse\"}],\"Binds\":[\"/dev/nvidia-uvm:/x:ro\",\"/srv:/srv\"],"
+                      "\"Mounts\":[{\"Type\":\"bind\",\"Source\":\"/dev/nvidiactl\"}],"
+                      "\"DeviceCgroupRules\":[\"c 195:* rwm\",\"c 504:0 rw\"],\"Runtime\":\"runc\"}");
+    assert_null(c->problem);
+    assert_int_equal(c->n_devices, 3);
+    assert_string_equal(c->devices[0].host_path, "/dev/nvidia0");
+    assert_true(c->devices[0].by_manager && c->devices[0].denies_write);
+    assert_string_equal(c->devices[1].host_path, "/dev/nvidia-uvm");
+    assert_false(c->devices[1].by_manager);
+    assert_string_equal(c->devices[2].host_path, "/dev/nvidiactl");
+    assert_int_equal(c->n_rules, 2);
+    assert_int_equal(c->rules[1].major, 504);
+    assert_false(c->by_hook);
+    assert_true(container_allows(c, 0, 195, 255));
+    assert_true(container_allows(c, 0, 504, 0));
+    assert_false(container_allows(c, 0, 504, 1));
+    containers_free(&list);
+    c = docker(&list, "{\"Privileged\":true,\"DeviceRequests\":[{\"Count\":-1}]}");
+    assert_true(c->by_hook && container_allows(c, 0, 509, 0));
+    containers_free(&list);
+    c = docker(&list, "{\"Runtime\":\"nvidia\",\"DeviceRequests\":null}");
+    assert_true(c->by_hook && c->n_devices == 0 && c->n_rules == 0);
+    containers_free(&list);
+    c = docker(&list, "{\"Devices\":");
+    assert_non_null(c->problem);
+    containers_free(&list);
+    c = docker(&list,
+               "{\"Devices\":[7,null,{\"PathOnHost\":5}],\"Binds\":\"x\",\"DeviceCgroupRules\":[\"\",7],"
+               "\"DeviceRequests\":3,\"Runtime\":[1]}");
+    assert_true(c->problem == NULL && c->n_devices == 0 && !c->by_hook);
+    assert_false(container_allows(c, 0, 195, 0));
+    containers_free(&list);
+}
+
 static void reads_units(void **state) {
     (void)state;
     struct container_list list;
@@ -143,11 +188,9 @@ static void forgets_at_an_empty_assignment(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_cdi_in_both_forms),
-        cmocka_unit_test(says_why_it_cannot_read_cdi),
-        cmocka_unit_test(reads_units),
-        cmocka_unit_test(knows_what_closes_devices),
-        cmocka_unit_test(forgets_at_an_empty_assignment),
+        cmocka_unit_test(reads_cdi_in_both_forms),   cmocka_unit_test(says_why_it_cannot_read_cdi),
+        cmocka_unit_test(reads_what_docker_keeps),   cmocka_unit_test(reads_units),
+        cmocka_unit_test(knows_what_closes_devices), cmocka_unit_test(forgets_at_an_empty_assignment),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
