@@ -191,72 +191,69 @@ static void copies_that_stop_after_the_warm_up(void **state) {
     text_free(&fake.log);
 }
 
+/* Three samples of a chase whose sweeps `fake` names. */
+struct chased {
+    struct case_context context;
+    js *params;
+    struct chase_state chase;
+    struct samples out;
+};
+
+static void chased_begin(struct chased *c) {
+    struct error err = {0};
+    static const char params[] = "{\"hops\":256}";
+    *c = (struct chased){.params = js_parse(params, sizeof params - 1, &err)};
+    c->context = (struct case_context){.params = c->params,
+                                       .wanted_samples = 3,
+                                       .state = &c->chase,
+                                       .flags = js_new_array(),
+                                       .extra = js_new_object(),
+                                       .sm_mhz = js_new_array()};
+    assert_true(case_copy_latency.sample(&c->context, &c->out, &err));
+}
+
+static void chased_end(struct chased *c) {
+    free(c->out.values);
+    js_free(c->params);
+    js_free(c->context.flags);
+    js_free(c->context.extra);
+    js_free(c->context.sm_mhz);
+}
+
 /* A sweep that goes astray fails the item, in the warm-up too: nothing after it hides it. */
 static void a_chase_that_goes_astray(void **state) {
     (void)state;
     for (int at = 1; at <= 4; at++) {
         struct error err = {0};
-        struct samples out = {0};
         struct verification found = {0};
-        struct chase_state chase = {0};
-        static const char params[] = "{\"hops\":256}";
-        js *all = js_parse(params, sizeof params - 1, &err);
-        struct case_context context = {.params = all,
-                                       .wanted_samples = 3,
-                                       .state = &chase,
-                                       .flags = js_new_array(),
-                                       .extra = js_new_object(),
-                                       .sm_mhz = js_new_array()};
+        struct chased c;
         fake = (struct fake){.sweeps = {1190, 1190, 1190, 1190, 1190, 1190, 1190, 1190}, .astray = at};
-        assert_true(case_copy_latency.sample(&context, &out, &err));
-        assert_true(out.count > 0);
-        assert_true(case_copy_latency.verify(&context, &found, &err));
+        chased_begin(&c);
+        assert_true(c.out.count > 0);
+        assert_true(case_copy_latency.verify(&c.context, &found, &err));
         assert_int_equal(found.bad, 1);
-        free(out.values);
-        js_free(all);
-        js_free(context.flags);
-        js_free(context.extra);
-        js_free(context.sm_mhz);
+        chased_end(&c);
     }
 }
 
-static js *chased(const double *sweeps, double *first) {
-    struct error err = {0};
-    struct samples out = {0};
-    struct chase_state chase = {0};
-    static const char params[] = "{\"hops\":256}";
-    js *all = js_parse(params, sizeof params - 1, &err);
-    struct case_context context = {.params = all,
-                                   .wanted_samples = 3,
-                                   .state = &chase,
-                                   .flags = js_new_array(),
-                                   .extra = js_new_object(),
-                                   .sm_mhz = js_new_array()};
+static void expect_chase(const double *sweeps, double first, const char *flag) {
+    struct chased c;
     fake = (struct fake){0};
     memcpy(fake.sweeps, sweeps, sizeof fake.sweeps);
-    assert_true(case_copy_latency.sample(&context, &out, &err));
-    assert_int_equal(out.count, 3);
-    assert_int_equal(js_length(context.sm_mhz), 3);
-    *first = out.values[0];
-    free(out.values);
-    js_free(all);
-    js_free(context.extra);
-    js_free(context.sm_mhz);
-    return context.flags;
+    chased_begin(&c);
+    assert_int_equal(c.out.count, 3);
+    assert_int_equal(js_length(c.context.sm_mhz), 3);
+    assert_true(c.out.values[0] == first);
+    assert_string_equal(js_string(js_at(c.context.flags, 0), "none"), flag);
+    chased_end(&c);
 }
 
 /* Samples begin after two sweeps that agree; when none do, the figure says so. */
 static void a_chase_begins_when_link_and_clock_are_awake(void **state) {
     (void)state;
-    double first = 0;
-    js *flags = chased((const double[N_SWEEPS]){3000, 1300, 1190, 1189, 1188, 1, 1, 1}, &first);
-    assert_int_equal(js_length(flags), 0);
-    assert_true(first == 1188);
-    js_free(flags);
-    flags = chased((const double[N_SWEEPS]){3000, 2500, 2000, 1500, 1400, 1300, 1200, 1100}, &first);
-    assert_string_equal(js_string(js_at(flags, 0), ""), "not-steady");
-    assert_true(first == 1200);
-    js_free(flags);
+    expect_chase((const double[N_SWEEPS]){3000, 1300, 1190, 1189, 1188, 1, 1, 1}, 1188, "none");
+    expect_chase((const double[N_SWEEPS]){3000, 2500, 2000, 1500, 1400, 1300, 1200, 1100}, 1200,
+                 "not-steady");
 }
 
 int main(void) {
