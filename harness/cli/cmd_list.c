@@ -2,7 +2,7 @@
 /* gpuvet list: the cases; with a profile, its items here, and what they would take. */
 #include "base/log.h"
 #include "cli/commands.h"
-#include "cli/prepare.h"
+#include "cli/plan_json.h"
 #include "cli/run_view.h"
 #include "cli/skips_view.h"
 
@@ -55,14 +55,16 @@ static int list_cases(bool as_json) {
         const struct bench_case *bench = bench_cases[i];
         if (bench->hidden)
             continue;
+        char needs[64];
+        case_needs_text(bench, needs, sizeof needs);
         if (!as_json)
-            printf("%-19s v%d  %s%s\n", bench->name, bench->version, bench->summary,
-                   bench->needs.gpus > 0 ? " (needs a GPU)" : "");
+            printf("%-19s v%d  %-26s  %s\n", bench->name, bench->version, needs, bench->summary);
         js *one = js_new_object();
         js_set_string(one, "case", bench->name);
         js_set_int(one, "version", bench->version);
         js_set_string(one, "summary", bench->summary);
         js_set_int(one, "needs_gpus", bench->needs.gpus);
+        js_set(one, "needs", case_needs_json(bench));
         js_append(all, one);
     }
     if (as_json)
@@ -71,60 +73,23 @@ static int list_cases(bool as_json) {
     return 0;
 }
 
-static js *item_json(const struct plan_item *item) {
-    js *one = js_new_object();
-    js_set_string(one, "key", item->key);
-    js_set_bool(one, "primary", item->judged);
-    js_set_number(one, "seconds", item->instance.seconds);
-    js_set(one, "cpu", item->instance.cpu < 0 ? js_new_null() : js_new_int(item->instance.cpu));
-    js_set(one, "attributes", js_copy(item->instance.attributes));
-    js_set_bool(one, "every_round", item->every_round);
-    js_set_number(one, "limit", item->instance.limit);
-    js_set_number(one, "limit_raw", item->instance.limit_raw);
-    if (item->instance.skip != NULL)
-        js_set_string(one, "skip", item->instance.skip);
-    return one;
-}
-
-static void print_json(const struct prepared *p) {
-    const struct plan *plan = &p->places[0].plan;
-    js *out = js_new_object();
-    js *items = js_new_array();
-    js *absent = js_new_array();
-    for (size_t i = 0; i < plan->n_items; i++)
-        js_append(items, item_json(&plan->items[i]));
-    for (size_t i = 0; i < plan->n_absences; i++) {
-        js *one = js_new_object();
-        js_set_string(one, "case", plan->absences[i].bench->name);
-        js_set_string(one, "reason", plan->absences[i].reason);
-        js_append(absent, one);
-    }
-    js_set_string(out, "schema", "gpuvet.list/1");
-    js_set_string(out, "profile", plan->profile->name);
-    js_set_int(out, "rounds", plan->rounds);
-    js_set_int(out, "primary_series", plan->n_primary);
-    js_set_int(out, "left_out", plan->left_out);
-    js_set_number(out, "seconds", prepared_seconds(p));
-    js_set(out, "items", items);
-    js_set(out, "absent", absent);
-    js_print(out, stdout);
-    js_free(out);
-}
-
 static void print_text(const struct prepared *p) {
     const struct plan *plan = &p->places[0].plan;
-    printf("%-19s %-10s %-46s %5s %8s  %s\n", "case", "metric", "where", "cpu", "seconds", "runs");
+    printf("%-19s %-10s %-46s %5s %8s  %-22s  %s\n", "case", "metric", "where", "cpu", "seconds", "needs",
+           "runs");
     for (size_t i = 0; i < plan->n_items; i++) {
         const struct plan_item *item = &plan->items[i];
         struct text words = {0};
         char cpu[16] = "-";
+        char needs[64];
+        case_needs_text(item->bench, needs, sizeof needs);
         if (item->instance.skip != NULL)
             continue;
         if (item->instance.cpu >= 0)
             snprintf(cpu, sizeof cpu, "%d", item->instance.cpu);
         describe_item(item, &p->places[0].node, &words);
-        printf("%-19s %-10s %-46s %5s %8.2f  ", item->bench->name, item->instance.metric->name,
-               text_string(&words), cpu, item->instance.seconds);
+        printf("%-19s %-10s %-46s %5s %8.2f  %-22s  ", item->bench->name, item->instance.metric->name,
+               text_string(&words), cpu, item->instance.seconds, needs);
         printf("%s%s\n", item->every_round ? "every round" : "now and then",
                item->judged ? "" : ", shown only");
         text_free(&words);
@@ -153,10 +118,13 @@ static int run(void *values, const struct strings *arguments) {
         log_error(&err);
         return 2;
     }
-    if (v->json)
-        print_json(&p);
-    else
+    if (v->json) {
+        js *plan = plan_json(&p);
+        js_print(plan, stdout);
+        js_free(plan);
+    } else {
         print_text(&p);
+    }
     prepared_free(&p);
     return 0;
 }

@@ -5,9 +5,11 @@
 #include "base/mem.h"
 #include "base/results.h"
 #include "cli/commands.h"
+#include "cli/plan_json.h"
 #include "cli/prepare.h"
 #include "cli/report.h"
 #include "cli/run_header.h"
+#include "cli/run_options.h"
 #include "cli/run_places.h"
 #include "compare/baseline.h"
 #include "compare/compare.h"
@@ -26,139 +28,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { EXIT_REFUSED = 2, EXIT_SKIPPED = 77, MAX_LABEL = 1000 };
-
-struct run_values {
-    const char *profile, *from, *label, *results, *baseline, *report, *nccl;
-    struct strings cases, gpus, effects, in;
-    int64_t seed, rounds;
-    double wait_quiet;
-    bool start, no_own_placement;
-    bool dry_run, simulate, allow_busy, json, no_baseline, strict;
-};
-
-static void defaults(void *values) {
-    struct run_values *v = values;
-    v->profile = "standard";
-    v->seed = -1;
-    v->wait_quiet = 60;
-}
-
-#define AT(field) offsetof(struct run_values, field)
-static const struct option_row options[] = {
-    {.name = "profile",
-     .letter = 'p',
-     .type = OPTION_CHOICE,
-     .choices = profile_names,
-     .metavar = "NAME",
-     .offset = AT(profile),
-     .help = "how much to measure",
-     .fallback = "standard"},
-    {.name = "case",
-     .letter = 'c',
-     .type = OPTION_LIST,
-     .metavar = "PATTERN",
-     .offset = AT(cases),
-     .help = "only cases ('copy.*') or series ('host.wake@*idle_us=50*') that match; several allowed"},
-    {.name = "gpu",
-     .type = OPTION_LIST,
-     .metavar = "GPU",
-     .offset = AT(gpus),
-     .help = "only these GPUs: index, UUID or PCI address, with commas"},
-    {.name = "in",
-     .type = OPTION_LIST,
-     .metavar = "TARGET",
-     .offset = AT(in),
-     .help = "where to measure: host, lxc:NAME, pct:ID, docker:NAME, podman:NAME, ssh:HOST, slurm:NODE, "
-             "command:ARGV-FILE, like:PID; several are measured in turn",
-     .fallback = "host"},
-    {.name = "start",
-     .type = OPTION_FLAG,
-     .offset = AT(start),
-     .help = "start a stopped container (or an image), and stop it afterwards"},
-    {.name = "no-own-placement",
-     .type = OPTION_FLAG,
-     .offset = AT(no_own_placement),
-     .help = "measure containers only on the CPUs that the host is measured on"},
-    {.name = "label",
-     .letter = 'l',
-     .type = OPTION_STRING,
-     .metavar = "TEXT",
-     .offset = AT(label),
-     .help = "a name for this run, kept in its header"},
-    {.name = "baseline",
-     .letter = 'b',
-     .type = OPTION_STRING,
-     .metavar = "NAME",
-     .offset = AT(baseline),
-     .help = "set against this baseline",
-     .fallback = "the newest of this machine"},
-    {.name = "no-baseline", .type = OPTION_FLAG, .offset = AT(no_baseline), .help = "set against none"},
-    OPTION_RESULTS(AT(results)),
-    {.name = "seed",
-     .type = OPTION_INT,
-     .min = 0,
-     .max = 4294967295.0,
-     .metavar = "N",
-     .offset = AT(seed),
-     .help = "of order and data",
-     .fallback = "the baseline's, else 1"},
-    {.name = "rounds",
-     .type = OPTION_INT,
-     .min = 1,
-     .max = 256,
-     .metavar = "N",
-     .offset = AT(rounds),
-     .help = "instead of the profile's"},
-    {.name = "wait-quiet",
-     .type = OPTION_NUMBER,
-     .min = 0,
-     .max = 86400,
-     .metavar = "S",
-     .offset = AT(wait_quiet),
-     .help = "seconds to wait for a quiet node",
-     .fallback = "60"},
-    {.name = "nccl",
-     .type = OPTION_STRING,
-     .metavar = "PATH",
-     .offset = AT(nccl),
-     .help = "the NCCL to measure with: libnccl.so.2 or its folder, as each place sees it",
-     .fallback = "GPUVET_NCCL, the loader's, CUDA's, Python's"},
-    {.name = "allow-busy",
-     .type = OPTION_FLAG,
-     .offset = AT(allow_busy),
-     .help = "measure on a busy node; samples are flagged"},
-    {.name = "dry-run",
-     .letter = 'n',
-     .type = OPTION_FLAG,
-     .offset = AT(dry_run),
-     .help = "show what would run, and stop"},
-    {.name = "from",
-     .type = OPTION_STRING,
-     .metavar = "DIR",
-     .offset = AT(from),
-     .help = "plan for a captured machine (with --dry-run or --simulate)"},
-    {.name = "simulate",
-     .type = OPTION_FLAG,
-     .offset = AT(simulate),
-     .help = "make the values up, in no time: to try the tool out"},
-    {.name = "effect",
-     .type = OPTION_LIST,
-     .metavar = "PATTERN=FACTOR",
-     .offset = AT(effects),
-     .help = "with --simulate: change what matches ('copy.h2d=0.9')"},
-    {.name = "strict",
-     .type = OPTION_FLAG,
-     .offset = AT(strict),
-     .help = "exit 3 when something is undecided"},
-    {.name = "report",
-     .type = OPTION_STRING,
-     .metavar = "DIR",
-     .offset = AT(report),
-     .help = "write gpuvet report's page and files for this run to DIR"},
-    {.name = "json", .type = OPTION_FLAG, .offset = AT(json), .help = "the summary for machines"},
-    {0},
-};
+enum { EXIT_REFUSED = 2, EXIT_SKIPPED = 77 };
 
 /* All of one run, so that one place releases it. */
 struct job {
@@ -252,17 +122,8 @@ static bool check_effects(const struct strings *effects, const struct prepared *
 
 static bool get_ready(struct job *job, struct error *err) {
     struct run_values *v = job->v;
-    if (v->from != NULL && !v->dry_run && !v->simulate)
-        return FAIL(err, ERROR_USAGE,
-                    "--from plans for a captured machine: it needs --dry-run or --simulate");
-    if (v->effects.count > 0 && !v->simulate)
-        return FAIL(err, ERROR_USAGE, "--effect changes made-up values: it needs --simulate");
-    if (v->label != NULL && strlen(v->label) > MAX_LABEL)
-        return FAIL(err, ERROR_USAGE,
-                    "the label is longer than %d bytes: it is a name, shown with every comparison",
-                    MAX_LABEL);
-    if (v->baseline != NULL && v->no_baseline)
-        return FAIL(err, ERROR_USAGE, "--baseline '%s' and --no-baseline contradict each other", v->baseline);
+    if (!run_options_check(v, err))
+        return RELAY(err);
     if (!v->dry_run && !v->simulate && !lock_take(&job->lock, err))
         return RELAY(err);
     if (!v->dry_run && (job->results = results_folder(v->results, true, err)) == NULL)
@@ -505,6 +366,16 @@ static bool choose_nccl(const struct job *job, struct error *err) {
     return true;
 }
 
+static void show_plan(const struct job *job) {
+    if (!job->v->json) {
+        run_places_print_plan(&job->prepared);
+        return;
+    }
+    js *plan = plan_json(&job->prepared);
+    js_print(plan, stdout);
+    js_free(plan);
+}
+
 static int run_job(struct job *job) {
     struct error err = {0};
     if (!choose_nccl(job, &err))
@@ -517,7 +388,7 @@ static int run_job(struct job *job) {
         return 128 + job->interrupt.signal;
     }
     if (job->v->dry_run) {
-        run_places_print_plan(&job->prepared);
+        show_plan(job);
         return 0;
     }
     if (job->v->report != NULL && !report_check_folder(job->v->report, &err))
@@ -565,8 +436,8 @@ const struct command command_run = {
         "  gpuvet run --dry-run                          what would run, where, how long\n"
         "\n"
         "The figures go to runs/TIME-NODE-PID.jsonl in the results folder.\n",
-    .options = options,
+    .options = run_options,
     .values_size = sizeof(struct run_values),
-    .defaults = defaults,
+    .defaults = run_defaults,
     .run = run,
 };

@@ -19,21 +19,31 @@ static bool gpu_is_named(const struct gpu_info *gpu, const char *name) {
     return uuid || short_bdf || long_bdf || strcasecmp(name, gpu->bdf) == 0;
 }
 
+/* How many GPUs the name fits; the last one is at `at`. */
+static size_t find_named(const struct node *node, const char *name, size_t *at) {
+    size_t found = 0;
+    for (size_t i = 0; i < node->gpus.count; i++)
+        if (gpu_is_named(&node->gpus.items[i], name)) {
+            *at = i;
+            found++;
+        }
+    return found;
+}
+
 static bool mark_named(const struct node *node, const struct strings *names, bool *keep, struct error *err) {
     for (size_t n = 0; n < names->count; n++) {
-        bool found = false;
-        for (size_t i = 0; i < node->gpus.count; i++) {
-            bool named = gpu_is_named(&node->gpus.items[i], names->items[n]);
-            keep[i] = keep[i] || named;
-            found = found || named;
-        }
-        if (found)
+        size_t at = 0;
+        size_t found = find_named(node, names->items[n], &at);
+        if (found == 1) {
+            keep[at] = true;
             continue;
+        }
         struct text there = {0};
         for (size_t i = 0; i < node->gpus.count; i++)
             text_addf(&there, "%s%d (%s, %s)", i > 0 ? ", " : "", node->gpus.items[i].index,
                       node->gpus.items[i].bdf, node->gpus.items[i].uuid);
-        FAIL(err, ERROR_USAGE, "no GPU is called '%s'; %s%s", names->items[n],
+        FAIL(err, ERROR_USAGE, "%s '%s'; %s%s",
+             found > 1 ? "more than one GPU is called" : "no GPU is called", names->items[n],
              there.length > 0 ? "there are: " : "",
              there.length > 0 ? text_string(&there) : node->gpus.reason);
         text_free(&there);
@@ -42,17 +52,15 @@ static bool mark_named(const struct node *node, const struct strings *names, boo
     return true;
 }
 
-/* CUDA_VISIBLE_DEVICES as CUDA reads it: up to the first entry that names no device. */
+/* CUDA_VISIBLE_DEVICES as CUDA reads it: up to the first entry that names no device, or several. */
 static void mark_visible(const struct node *node, const char *visible, bool *keep) {
     struct strings names = {0};
     strings_split(&names, visible, ',');
     for (size_t n = 0; n < names.count; n++) {
-        bool found = false;
-        for (size_t i = 0; i < node->gpus.count; i++)
-            if (gpu_is_named(&node->gpus.items[i], text_trim(names.items[n])))
-                found = keep[i] = true;
-        if (!found)
+        size_t at = 0;
+        if (find_named(node, text_trim(names.items[n]), &at) != 1)
             break;
+        keep[at] = true;
     }
     strings_free(&names);
 }

@@ -23,6 +23,45 @@ expect 2 "$GPUVET" run --simulate --from "$CAPTURES/guest-2gpu" --gpu 9
 one_line
 has err "no GPU is called '9'"
 has err "0 ("
+# The beginning of two UUIDs is neither of them.
+expect 2 "$GPUVET" run --dry-run --from "$CAPTURES/guest-2gpu" --gpu GPU-2000
+one_line
+has err "more than one GPU is called 'GPU-2000'; there are: 0 ("
+expect 0 "$GPUVET" run --dry-run --from "$CAPTURES/guest-2gpu" --gpu GPU-2000aaaa-0000-4000-8000-000000000001
+has out "GPU 1"
+lacks out "GPU 0"
+
+# What would do nothing is refused.
+for idle in --report=out --baseline=before --label=x --strict; do
+    expect 2 "$GPUVET" run --dry-run --from "$CAPTURES/guest-2gpu" "$idle"
+    one_line
+    has err "${idle%%=*} does nothing with --dry-run"
+done
+for where in host ssh:nowhere; do
+    expect 2 "$GPUVET" run --start --in "$where" --case null
+    one_line
+    has err "--start starts a container"
+done
+
+# The plan for machines: what list prints, with what each series could show.
+expect 0 "$GPUVET" run --dry-run --json --from "$CAPTURES/guest-2gpu"
+python3 - <<'P' || fail "the plan for machines"
+import json
+plan = json.load(open("out"))
+assert plan["schema"] == "gpuvet.list/1" and plan["items"] and plan["seconds"] > 0
+primary = [s for s in plan["series"] if s["class"] == "primary"]
+assert len(primary) == plan["primary_series"] and all(s["least_effect"] > 0 for s in primary)
+assert all(s["least_effect"] is None for s in plan["series"] if s["class"] == "descriptive")
+for i in plan["items"]:
+    needs = i["needs"]
+    assert needs["peer"] == i["key"].startswith(("p2p.write", "p2p.read", "p2p.bidir", "p2p.all", "p2p.latency")), i
+    assert needs["nccl"] == i["key"].startswith(("nccl.", "decode.step")), i
+    assert (needs["gpus"] > 0) == ("GPU-" in i["key"]) or i["key"].startswith("host."), i
+P
+expect 0 "$GPUVET" list --profile quick --from "$CAPTURES/guest-2gpu"
+grep -q '^case .* needs ' out || fail "no column of what is needed"
+grep -q '^nccl.all_reduce .* 1 GPU, NCCL ' out || fail "NCCL is not named"
+
 expect 0 "$GPUVET" run --simulate --from "$CAPTURES/guest-2gpu" --gpu 1 --profile quick
 ! grep '"type":"record"' "$(last_run)" | grep -q "$(grep -o 'GPU-[0-9a-f-]*' "$CAPTURES/guest-2gpu/probes.json" | head -1)" ||
     fail "GPU 0 was measured"

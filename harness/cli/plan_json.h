@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpuvet.list/1: what a run would do, for machines (list --profile P --json, run --dry-run --json). */
+#ifndef GPUVET_CLI_PLAN_JSON_H
+#define GPUVET_CLI_PLAN_JSON_H
+
+#include "cli/prepare.h"
+
+/* Of all places, with what each series could show. Owned. */
+js *plan_json(const struct prepared *p);
+
+/* {"gpus":2,"peer":true,"cc":"9.0",…}: what a case needs to run at all. Owned. */
+js *case_needs_json(const struct bench_case *bench);
+/* "2 GPUs, P2P, NCCL"; "-" nothing. */
+void case_needs_text(const struct bench_case *bench, char *out, size_t size);
+
+#endif
