@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-enum { WARM_US = 20000, MAX_WARM_SLEEPS = 20, MAX_NODES = 64 };
+enum { WARM_US = 20000, MAX_WARM_SLEEPS = 20, MAX_NODES = 64, USUAL_WAKE_US = 30 };
 
 /* A few sleeps warm code and timer up; long ones need no more than one. */
 static int warm_sleeps(int64_t idle_us) {
@@ -30,8 +30,8 @@ static const struct series_row series[] = {
      .delta_abs = 1,
      .between_rel = 0.08},
     {.metric = "wake", .statistic = "p90", .only = "idle_us=10000", .delta_rel = 0.25, .between_rel = 0.15},
-    /* The timer's tail is judged on the local core: what a core that was taken away, or a deeper state now
-     * and then, costs shows here first. A remote one holds what happened to the waking core as well. */
+    /* The timer's tail is judged on the local core, where a core that was taken away shows first. A remote
+     * one holds what happened to the waking core as well. */
     {.metric = "wake",
      .statistic = "p99",
      .only = "idle_us=50&source=timer|idle_us=1000&source=timer",
@@ -56,8 +56,7 @@ static const char *const cores[] = {"local", "irq", "far"};
 enum control { CONTROL_NONE, CONTROL_POLL, CONTROL_FIRST, N_CONTROLS };
 static const char *const controls[] = {"none", "poll", "first-state"};
 
-/* Idle time and samples a round, by source. A thousand for p99; remote wakes after 1 ms give only a median,
- * which fewer show as well, and a round is short. The long ones give p90 or a median. */
+/* Idle time and samples a round, by source: a thousand where there is a p99, fewer for a p90 or a median. */
 static const struct {
     int idle_us;
     int samples[N_SOURCES];
@@ -80,7 +79,7 @@ struct place {
     char bdf[16];               /* whose interrupts it serves */
     const char *missing;        /* why there is no such core */
     int64_t bounds[N_CONTROLS]; /* us held; -1: none */
-    const char *no_control;
+    const char *no_control;     /* why none can be held */
 };
 
 static struct place find_place(const struct node *node, int cpu_node, enum core core) {
@@ -112,10 +111,10 @@ static struct place find_place(const struct node *node, int cpu_node, enum core 
 static void add(const struct node *node, const struct place *place, size_t row, enum source source,
                 enum control control, struct instance_list *out) {
     struct instance *instance = instance_add(out, &metrics[0], level_of(place->core, control, row, source));
-    int samples = rows[row].samples[source];
+    int idle_us = rows[row].idle_us, samples = rows[row].samples[source];
     js_set_int(instance->where, "cpu_node", place->cpu_node);
     js_set_string(instance->where, "core", cores[place->core]);
-    js_set_int(instance->params, "idle_us", rows[row].idle_us);
+    js_set_int(instance->params, "idle_us", idle_us);
     js_set_string(instance->params, "source", sources[source]);
     js_set_string(instance->params, "control", controls[control]);
     if (place->bdf[0] != '\0')
@@ -126,7 +125,7 @@ static void add(const struct node *node, const struct place *place, size_t row, 
         js_set_int(instance->attributes, "pm_qos_us", place->bounds[control]);
     instance->cpu = place->cpu;
     instance->samples = samples;
-    instance->seconds = (samples + warm_sleeps(rows[row].idle_us)) * (rows[row].idle_us + 30) * 1e-6;
+    instance->seconds = (samples + warm_sleeps(idle_us)) * (idle_us + USUAL_WAKE_US) * 1e-6;
     host_mark(node, instance);
     if (place->missing != NULL)
         host_skip(instance, "%s", place->missing);

@@ -15,16 +15,12 @@
 
 enum { MAX_NAME = 64 };
 
-/* As this process sees it, and as a mount of /dev in another namespace is shown. */
+/* As this process sees it, or as a link into a /dev of another mount namespace shows it. */
 static bool is_device(const char *target) {
-    static const char *const names[] = {"/dev/cpu_dma_latency", "/cpu_dma_latency"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(target, names[i]) == 0)
-            return true;
-    return false;
+    return strcmp(target, "/dev/cpu_dma_latency") == 0 || strcmp(target, "/cpu_dma_latency") == 0;
 }
 
-/* A descriptor's link shows by its mode what the file was opened for: reading the device holds nothing. */
+/* A descriptor's link has the mode that the file was opened with: reading the device holds nothing. */
 static bool is_held(int folder, const char *name) {
     char target[64];
     struct stat st;
@@ -44,6 +40,7 @@ static DIR *open_folder(int above, const char *name) {
     return dir;
 }
 
+/* `files` counts the descriptors looked at, of all processes. */
 static bool holds(int proc, int pid, struct qos_holders *out, size_t *files) {
     char name[32];
     snprintf(name, sizeof name, "%d/fd", pid);
@@ -92,34 +89,42 @@ static int by_number(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-void qos_holders_find(const char *root, struct qos_holders *out) {
-    *out = (struct qos_holders){0};
-    char *path = path_join(root, "/proc");
-    DIR *dir = open_folder(AT_FDCWD, root[0] == '\0' ? "/proc" : path);
-    free(path);
-    if (dir == NULL) {
-        out->refused = true;
-        return;
-    }
+/* Sorted, owned; more than are looked at: `cut`. */
+static int *list_processes(DIR *proc, size_t *n, bool *cut) {
     int *pids = NULL;
-    size_t n = 0, room = 0, files = 0;
-    for (struct dirent *e; (e = readdir(dir)) != NULL;) {
+    size_t room = 0;
+    *n = 0;
+    for (struct dirent *e; (e = readdir(proc)) != NULL;) {
         int64_t pid = 0;
         if (!text_to_int(e->d_name, &pid) || pid < 1 || pid > 1 << 30)
             continue;
-        if (n >= QOS_MAX_PROCESSES) {
-            out->cut = true;
+        if (*n >= QOS_MAX_PROCESSES) {
+            *cut = true;
             break;
         }
-        pids = mem_grow(pids, n, &room, sizeof *pids);
-        pids[n++] = (int)pid;
+        pids = mem_grow(pids, *n, &room, sizeof *pids);
+        pids[(*n)++] = (int)pid;
     }
-    if (n > 0)
-        qsort(pids, n, sizeof *pids, by_number);
+    if (*n > 0)
+        qsort(pids, *n, sizeof *pids, by_number);
+    return pids;
+}
+
+void qos_holders_find(const char *root, struct qos_holders *out) {
+    *out = (struct qos_holders){0};
+    char *path = path_join(root, "/proc");
+    DIR *proc = open_folder(AT_FDCWD, root[0] == '\0' ? "/proc" : path);
+    free(path);
+    if (proc == NULL) {
+        out->refused = true;
+        return;
+    }
+    size_t n = 0, files = 0;
+    int *pids = list_processes(proc, &n, &out->cut);
     for (size_t i = 0; i < n; i++)
-        if (holds(dirfd(dir), pids[i], out, &files) && out->count++ < QOS_MAX_NAMED)
-            add_name(dirfd(dir), pids[i], &out->names);
-    closedir(dir);
+        if (holds(dirfd(proc), pids[i], out, &files) && out->count++ < QOS_MAX_NAMED)
+            add_name(dirfd(proc), pids[i], &out->names);
+    closedir(proc);
     free(pids);
 }
 

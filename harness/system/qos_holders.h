@@ -23,8 +23,8 @@ struct qos_holders {
     bool cut;     /* there was more than is looked at */
 };
 
-/* Looks through ROOT/proc ("" live), at links only, so nothing is opened and nothing can hang. Release
- * `names`. */
+/* Looks through ROOT/proc ("" live): at links only, never at what they lead to, so nothing can hang. Release
+ * `names`, or let qos_holders_text do it. */
 void qos_holders_find(const char *root, struct qos_holders *out);
 
 /* The fact's text, owned: the names and what could not be seen; "none found" (a driver's bound, or a process
