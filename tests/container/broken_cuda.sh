@@ -47,5 +47,5 @@ for f in findings:
 PY
 has err "command:bare.argv: /dev/nvidiactl is closed to this user by its mode (EACCES); or for everybody: chmod 0666"
 has err "; doctor: "
-has out "skip: command:bare.argv: /dev/nvidiactl is closed to this user by its mode (EACCES)"
+has out "skipped: command:bare.argv: /dev/nvidiactl is closed to this user by its mode (EACCES)"
 has out "what needs a GPU is skipped there: /dev/nvidiactl is closed"
