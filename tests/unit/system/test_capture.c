@@ -103,9 +103,9 @@ static void leaves_out_what_is_nobodys_business(void **state) {
                 "  env: [LICENCE_TOKEN=left-out]\n");
     check_clean(
         "/var/lib/docker/containers/0123456789ab/hostconfig.json",
-        "{\"Binds\":[\"/home/ann:/x\",\"/dev/nvidia-uvm:/dev/nvidia-uvm\",7],\"ExtraHosts\":[\"db:10.0.0.1\"],"
+        "{\"Binds\":[\"/srv/ann:/x\",\"/dev/nvidia-uvm:/dev/nvidia-uvm\",7],\"ExtraHosts\":[\"db:10.0.0.1\"],"
         "\"Devices\":[{\"PathOnHost\":\"/dev/nvidia0\"}],\"Privileged\":false,\"Dns\":[\"10.0.0.2\"],"
-        "\"Mounts\":[{\"Source\":\"/dev/nvidia0\"},{\"Source\":\"/home/ann\"}]}",
+        "\"Mounts\":[{\"Source\":\"/dev/nvidia0\"},{\"Source\":\"/srv/ann\"}]}",
         "{\"Devices\":[{\"PathOnHost\":\"/dev/nvidia0\"}],\"Privileged\":false,"
         "\"Binds\":[\"/dev/nvidia-uvm:/dev/nvidia-uvm\",\"/dev/nvidia0\"]}\n");
     check_clean("/var/lib/docker/containers/0123456789ab/hostconfig.json", "no JSON, and a secret",
