@@ -103,7 +103,8 @@ def rows(m, nodes):
         Row("5", "uvm node is 0:0", node + "0 0", fail=[r"device 0:0\b", rf"\b{uvm}\b", r"\bENXIO\b"]),
         Row("6", "uvm path is a regular file", "rm -f /dev/nvidia-uvm; : > /dev/nvidia-uvm; chmod 666 /dev/nvidia-uvm",
             fail=["/dev/nvidia-uvm", "regular file", r"open\(\) answers ok"]),
-        Row("7", "uvm node missing, root may make it", "rm -f /dev/nvidia-uvm*"),
+        # Where there are containers of any kind doctor warns that those which start before have no node.
+        Row("7", "uvm node missing, root may make it", "rm -f /dev/nvidia-uvm*", allow=["uvm.node-missing"]),
         Row("8", "uvm node missing, cgroup denies its major", "rm -f /dev/nvidia-uvm*", deny=[uvm],
             fail=[r"/dev/nvidia-uvm: .*\bENOENT\b", rf"\b{uvm}\b"], also=["cgroup.uvm-denied"]),
         Row("9", "uvm node missing, uid 1000", "rm -f /dev/nvidia-uvm*", start=USER, fail=[r"/dev/nvidia-uvm: .*\bENOENT\b"]),
@@ -227,7 +228,8 @@ def wrong_fault(row, findings, devices, gpus):
 
 def wrong_harmless(row, findings, own):
     """The same of what does no harm: no fail and no warn of any area, but what the machine has by itself (row 0)."""
-    loud = [f for f in findings if f["severity"] != "info" and f["id"] not in row.allow and (f["severity"], f["id"]) not in own]
+    fine = own | {("warn", i) for i in row.allow}
+    loud = [f for f in findings if f["severity"] != "info" and (f["severity"], f["id"]) not in fine]
     return "; ".join(f"{f['severity']} {f['id']}" for f in loud) or None
 
 
@@ -266,6 +268,16 @@ def machine_own(result):
     return {(s, i) for s, i, _, area in result.get("all", []) if s == "warn" and area != "cuda"}
 
 
+def wake(nodes):
+    fds = []
+    for name, _ in nodes:
+        try:
+            fds.append(os.open("/dev/" + name, os.O_RDWR))
+        except OSError as error:
+            print(f"/dev/{name} stays as it is: {error}", file=sys.stderr)
+    return fds
+
+
 def judge_own(result, own):
     if "findings" in result:
         loud = [f"{s} {i}" for s, i, _ in result["findings"] if (s, i) not in own]
@@ -286,7 +298,7 @@ def main():
     results, awake, own = [], [], set()
     for row in [r for r in rows(majors(), nodes) if r]:
         if len(results) == 1:  # after a first look at GPUs that may sleep: waking them costs each row a second
-            awake = [os.open("/dev/" + name, os.O_RDWR) for name, _ in nodes]
+            awake = wake(nodes)
         if row.gpus > len(nodes):
             results.append({"row": row.name, "what": row.what, "skip": f"needs {row.gpus} GPUs, {len(nodes)} here"})
         else:
