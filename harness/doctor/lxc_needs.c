@@ -15,7 +15,9 @@ void lxc_needs(const struct scene *scene, struct lxc_need out[LXC_NEEDS]) {
 bool lxc_need_met(const struct scene *scene, const struct container *c, const struct lxc_need *need) {
     const struct device_entry *entry = container_device(c, need->node);
     bool made = entry != NULL && entry->by_manager;
-    return need->major < 0 || made || container_allows(c, majors_cgroup(scene), need->major, need->minor);
+    int cgroup = majors_cgroup(scene);
+    return need->major < 0 || made || container_allows(c, cgroup, need->major, need->minor) ||
+           container_allows_path(c, cgroup, need->node);
 }
 
 static int number_of(const char *path, const char *prefix) {

@@ -250,7 +250,8 @@ static bool denied_by_number(struct draft *d, int major, int minor) {
 
 /* The rule of one bound node, where it has none; false: it stays denied. */
 static bool allow_bound(struct draft *d, int major, int minor, const char *path) {
-    if (container_allows(&d->after, majors_cgroup(d->scene), major, minor))
+    int cgroup = majors_cgroup(d->scene);
+    if (container_allows(&d->after, cgroup, major, minor) || container_allows_path(&d->after, cgroup, path))
         return true;
     if (denied_by_number(d, major, minor))
         return false;

@@ -224,7 +224,8 @@ static void check_gpus(const struct scene *scene, struct findings *out, const st
         int minor = lxc_gpu_number(entry->host_path);
         char bdf[16] = "";
         if (minor < 0 || entry->by_manager || needs[0].major < 0 ||
-            container_allows(c, cgroup, needs[0].major, minor))
+            container_allows(c, cgroup, needs[0].major, minor) ||
+            container_allows_path(c, cgroup, entry->host_path))
             continue;
         bool known = majors_gpu_of_minor(scene, minor, bdf);
         struct finding *f =

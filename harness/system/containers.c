@@ -273,6 +273,19 @@ bool container_allows(const struct container *container, int cgroup, int major, 
     return allowed;
 }
 
+bool container_allows_path(const struct container *container, int cgroup, const char *path) {
+    size_t length = strlen(path);
+    bool allowed = false;
+    for (size_t i = 0; cgroup != 1 && i < container->n_rules; i++) {
+        const struct device_rule *rule = &container->rules[i];
+        bool named = rule->type == '/' && rule->use && rule->cgroup == 2 &&
+                     strncmp(rule->text, path, length) == 0 &&
+                     (rule->text[length] == ' ' || rule->text[length] == '\t');
+        allowed = named ? rule->allow : allowed;
+    }
+    return allowed;
+}
+
 const struct device_entry *container_device(const struct container *container, const char *host_path) {
     for (size_t i = 0; i < container->n_devices; i++)
         if (strcmp(container->devices[i].host_path, host_path) == 0)

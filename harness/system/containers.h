@@ -21,7 +21,7 @@ struct device_rule {
     char *text;       /* the value as written: "c 504:* rwm", "char-nvidia-uvm" */
     char *major_text; /* the number as written: "504", "1fd"; "" where there is none */
     bool allow;
-    char type;        /* c b a; '?' unreadable */
+    char type;        /* c b a; '/' the path of a node; '?' unreadable */
     int major, minor; /* -1: any; -2: not a decimal number */
     bool use;         /* r and w: more than mknod */
     int cgroup;       /* 1 or 2: the hierarchy it is for */
@@ -82,6 +82,8 @@ void container_parse_unit(const char *file, const char *text, struct container *
 
 /* Whether its rules let a process read and write this device, in hierarchy `cgroup` (1, 2; 0: either). */
 bool container_allows(const struct container *container, int cgroup, int major, int minor);
+/* The same by a rule that names the node: "/dev/nvidia-uvm rw", of cgroup v2. */
+bool container_allows_path(const struct container *container, int cgroup, const char *path);
 const struct device_entry *container_device(const struct container *container, const char *host_path);
 
 #endif

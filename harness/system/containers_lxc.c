@@ -72,7 +72,10 @@ void container_fill_rule(struct device_rule *rule, bool allow) {
     rule->allow = allow;
     if (words.count > 0 && words.items[0][1] == '\0' && strchr("acb", words.items[0][0]) != NULL)
         rule->type = words.items[0][0];
-    if (words.count > 1) {
+    /* LXC 4.0.6 and newer: "/dev/nvidia-uvm rw", whose number is looked up at each start. */
+    bool by_path = words.count > 0 && words.items[0][0] == '/';
+    rule->type = by_path ? '/' : rule->type;
+    if (words.count > 1 && !by_path) {
         char *colon = strchr(words.items[1], ':');
         if (colon != NULL) {
             *colon = '\0';
@@ -83,7 +86,10 @@ void container_fill_rule(struct device_rule *rule, bool allow) {
     }
     if (rule->type == 'a' && words.count <= 1)
         rule->major = rule->minor = -1;
-    const char *access = words.count > 2 ? words.items[2] : rule->type == 'a' ? "rwm" : "";
+    const char *access = by_path && words.count > 1 ? words.items[1]
+                         : words.count > 2          ? words.items[2]
+                         : rule->type == 'a'        ? "rwm"
+                                                    : "";
     rule->use = strchr(access, 'r') != NULL && strchr(access, 'w') != NULL;
     if (rule->major_text == NULL)
         rule->major_text = mem_copy_string("");
