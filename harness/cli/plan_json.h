@@ -8,6 +8,8 @@
 /* Of all places, with what each series could show. Owned. */
 js *plan_json(const struct prepared *p);
 
+bool case_needs_nccl(const struct bench_case *bench);
+bool case_needs_cublaslt(const struct bench_case *bench);
 /* {"gpus":2,"peer":true,"cc":"9.0",…}: what a case needs to run at all. Owned. */
 js *case_needs_json(const struct bench_case *bench);
 /* "2 GPUs, P2P, NCCL"; "-" nothing. */

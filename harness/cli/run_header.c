@@ -3,6 +3,7 @@
 
 #include "base/build.h"
 #include "base/files.h"
+#include "cli/run_libraries.h"
 #include "cli/topo_view.h"
 #include "run/channel.h"
 
@@ -88,7 +89,10 @@ js *run_header(const struct run_header_parts *parts) {
     }
     js_set(header, "targets", targets);
     js_set(header, "worker_environment", coordinator_environment(&first->target));
-    js_set(header, "environment", js_copy(first->node.environment));
+    js *environment = js_copy(first->node.environment);
+    if (!parts->simulated)
+        run_libraries_add(p, environment);
+    js_set(header, "environment", environment);
     js_set(header, "environment_volatile", js_copy(first->node.moving));
     js_set(header, "gpus", first->all_gpus != NULL ? js_copy(first->all_gpus) : js_new_array());
     js_set(header, "topology", topo_json(&first->node));

@@ -202,27 +202,13 @@ void *library_open_driver(const char *file, const char *variable, struct error *
 
 /* ---- describing ---- */
 
-static bool hash_file(int fd, size_t bytes, char hex[SHA256_HEX_SIZE]) {
-    void *map = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (map == MAP_FAILED)
-        return false;
-    sha256_hex(map, bytes, hex);
-    munmap(map, bytes);
-    return true;
-}
-
 void library_describe(const struct library *library, bool hash, js *out) {
     struct stat st;
     char hex[SHA256_HEX_SIZE];
     js_set_string(out, "path", library->path);
     js_set_string(out, "found", library->found);
-    int fd = open(library->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
-        return;
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0) {
+    if (stat(library->path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
         js_set_int(out, "bytes", st.st_size);
-        if (hash && hash_file(fd, (size_t)st.st_size, hex))
-            js_set_string(out, "sha256", hex);
-    }
-    close(fd);
+    if (hash && sha256_file_hex(library->path, hex))
+        js_set_string(out, "sha256", hex);
 }

@@ -135,24 +135,9 @@ static struct fact nccl_version_inside(const char *path) {
     return out;
 }
 
-/* By mmap: cuBLASLt has half a gigabyte. */
 static struct fact hash_of(const char *path) {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    struct stat st;
-    struct fact out = {0};
-    if (fd < 0)
-        return out;
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0) {
-        void *map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-        char hex[SHA256_HEX_SIZE];
-        if (map != MAP_FAILED) {
-            sha256_hex(map, (size_t)st.st_size, hex);
-            out = fact_text(hex);
-            munmap(map, (size_t)st.st_size);
-        }
-    }
-    close(fd);
-    return out;
+    char hex[SHA256_HEX_SIZE];
+    return sha256_file_hex(path, hex) ? fact_text(hex) : (struct fact){0};
 }
 
 static void read_live(const struct source *source, struct library_facts out[N_LIBRARIES]) {

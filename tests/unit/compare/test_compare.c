@@ -135,16 +135,20 @@ static void environment_beside(void **state) {
     (void)state;
     struct comparison c = compare_with(
         (struct made){.facts =
-                          "\"cpu.governor\":\"powersave\",\"gone\":1,\"msr\":\"needs root\",\"kept\":[1]"},
-        (struct made){.facts = "\"cpu.governor\":\"performance\",\"new\":2,\"msr\":\"0x1\",\"kept\":[1]"},
+                          "\"cpu.governor\":\"powersave\",\"gone\":1,\"msr\":\"needs root\",\"kept\":[1],"
+                          "\"lib.cuda.sha256\":\"1a\",\"lib.nccl.sha256\":\"00\""},
+        (struct made){.facts = "\"cpu.governor\":\"performance\",\"new\":2,\"msr\":\"0x1\",\"kept\":[1],"
+                               "\"lib.cuda.sha256\":\"2b\""},
         false);
-    assert_int_equal(c.n_differences, 3);
-    for (size_t i = 0; i < 3; i++) {
+    assert_int_equal(c.n_differences, 4); /* a hash that one side did not take is none */
+    for (size_t i = 0; i < 4; i++) {
         const struct compare_difference *d = &c.differences[i];
         if (strcmp(d->key, "cpu.governor") == 0) {
             assert_int_equal(d->kind, DIFFERENCE_CHANGED);
             assert_string_equal(d->before, "powersave");
             assert_string_equal(d->after, "performance");
+        } else if (strcmp(d->key, "lib.cuda.sha256") == 0) {
+            assert_int_equal(d->kind, DIFFERENCE_CHANGED);
         } else if (strcmp(d->key, "gone") == 0) {
             assert_int_equal(d->kind, DIFFERENCE_REMOVED);
         } else {
