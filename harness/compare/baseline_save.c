@@ -145,11 +145,24 @@ static bool check_alike(const struct saving *s, struct error *err) {
     return true;
 }
 
+/* A run in which nothing was measured compares with nothing. */
+static bool has_figures(const struct run *run) {
+    for (size_t i = 0; i < run->n_series; i++)
+        if (run->series[i].n_values > 0)
+            return true;
+    return false;
+}
+
 static void warn(const struct saving *s, struct strings *warnings) {
     bool one_boot = true;
     for (size_t i = 0; i < s->n; i++) {
         if (s->runs[i].interrupted)
             strings_addf(warnings, "%s was interrupted: it holds less than the others", s->runs[i].path);
+        if (!has_figures(&s->runs[i]))
+            strings_addf(warnings,
+                         "%s holds no figure: every item of it failed or was skipped, and nothing can be set "
+                         "against it",
+                         s->runs[i].path);
         one_boot =
             one_boot && strcmp(header_text(&s->runs[i], "boot_id"), header_text(&s->runs[0], "boot_id")) == 0;
     }

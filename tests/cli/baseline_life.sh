@@ -35,6 +35,11 @@ has err "--force"
 expect 0 "$GPUVET" baseline save --force before b3.jsonl
 has err "with at least 3"
 has err "one boot"
+# One in which nothing was measured is saved, and said to be worth nothing.
+sed 's/"outcome":"ok"/"outcome":"error","reason":"none"/' b3.jsonl >failed.jsonl
+expect 0 "$GPUVET" baseline save failed failed.jsonl
+has err "failed.jsonl holds no figure"
+expect 0 "$GPUVET" baseline remove failed
 for name in ../x .hidden "a b" "" a/b; do
     expect 2 "$GPUVET" baseline save "$name" b3.jsonl
     one_line
