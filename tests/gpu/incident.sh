@@ -40,10 +40,10 @@ finish() {
 step() { printf '\n== %s (%s s so far)\n' "$*" "$SECONDS"; }
 # expect STATUS NAME COMMAND…: its output is shown, and kept as NAME.
 expect() {
-    local want=$1 name=$2 got=0
+    local want=$1 kept=$2 got=0
     shift 2
-    "$@" >"$work/$name" 2>&1 || got=$?
-    cat "$work/$name"
+    "$@" >"$work/$kept" 2>&1 || got=$?
+    cat "$work/$kept"
     [ "$got" = "$want" ] || bad "status $got instead of $want: $*"
 }
 says() { grep -qE -- "$2" "$work/$1" || bad "$1 does not say: $2"; }

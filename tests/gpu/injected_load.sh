@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# injected_load.sh PROGRAM OUT [host]: does a disturbance move the series that it must, and no other (load_check.py)? Three
+# injected_load.sh PROGRAM OUT [host]: does a disturbance move the series that it must, and no other (load_check.py)? Four
 # quiet runs are the baseline; then a process that copies to the GPU all the time (PyTorch), then a thread that takes the
-# pinned core away. Prints what moved; the records stay under OUT. Nothing of the machine is changed; about 80 s. With
+# pinned core away. Prints what moved; the records stay under OUT. Nothing of the machine is changed; about 100 s. With
 # "host" only what needs no GPU: the host's cases, and the second load.
 set -u
 here=$(dirname "$(realpath "$0")")
@@ -25,10 +25,10 @@ if [ "$host_only" != host ]; then
     cases+=("${gpu_cases[@]}")
 fi
 newest() { find "$GPUVET_RESULTS/runs" -name '*.jsonl' -printf '%T@ %p\n' | sort -n | tail -1 | cut -d' ' -f2-; }
-measure() { "$program" run --profile quick --rounds 4 --no-baseline --allow-busy --label "$1" "${cases[@]}" >"$out/$1.txt" 2>&1 || tail -3 "$out/$1.txt" >&2; newest; }
+measure() { "$program" run --profile quick --no-baseline --allow-busy --label "$1" "${cases[@]}" >"$out/$1.txt" 2>&1 || tail -3 "$out/$1.txt" >&2; newest; }
 
 before=()
-for i in 1 2 3; do before+=("$(measure "quiet-$i")"); done
+for i in 1 2 3 4; do before+=("$(measure "quiet-$i")"); done
 
 # loaded NAME COMMAND…: a measurement while COMMAND runs, which says "ready" when it does. It must still run at the end, else
 # nothing was loaded.
@@ -86,6 +86,6 @@ while True:
 judge competing "$competing"
 runs+=("$competing")
 [ ! -e "$work/failed" ] || failures=$((failures + 1))
-cat "${runs[@]}" | gzip -9 >"$out/injected-load.jsonl.gz"
+for run in "${runs[@]}"; do gzip -9c "$run" >"$out/$(grep -o '"label":"[a-z0-9-]*"' "$run" | head -1 | cut -d'"' -f4).jsonl.gz"; done
 echo "failures: $failures; $SECONDS s"
 [ "$failures" = 0 ]
