@@ -361,7 +361,7 @@ static bool run_item(struct coordinator *c, struct run_place *place, const struc
     if (control != NULL)
         js_set(record, "control", control);
     bool good = true;
-    if (!interrupted || strcmp(answer.outcome, "ok") == 0)
+    if (!interrupted || hung || strcmp(answer.outcome, "ok") == 0)
         good = keep_record(c, item, round, record, err);
     else
         js_free(record);

@@ -24,6 +24,8 @@ enum { MAX_GPU_UTILIZATION = 5, MAX_FOREIGN_MEMORY_MIB = 2048 };
 static const int64_t look_ns = 2 * NS_PER_S;
 static const int64_t keeper_limit_ns = 40 * NS_PER_S; /* waking eight GPUs without persistence */
 static const int64_t answer_limit_ns = 5 * NS_PER_S;
+/* Between two items a worker waits, and takes five seconds of silence for the end of us. */
+static const int64_t counters_limit_ns = 3 * NS_PER_S;
 
 /* ---- the keeper ---- */
 
@@ -74,7 +76,7 @@ static void start_keeper(struct quiet_gate *gate) {
 }
 
 /* Asks the keeper one question and takes it over. NULL: no keeper, or no answer. */
-static js *ask_keeper(struct quiet_gate *gate, js *question) {
+static js *ask_keeper(struct quiet_gate *gate, js *question, int64_t limit_ns) {
     struct error err = {0};
     struct text line = {0};
     js *answer = NULL;
@@ -84,7 +86,7 @@ static js *ask_keeper(struct quiet_gate *gate, js *question) {
         free(json);
         if (!fd_write_all(gate->keeper.to, text_string(&line), line.length, &err))
             lose_keeper(gate, "the keeper is gone");
-        else if ((answer = keeper_line(gate, answer_limit_ns)) == NULL)
+        else if ((answer = keeper_line(gate, limit_ns)) == NULL)
             lose_keeper(gate, "the keeper no longer answers: the driver may hang");
     }
     text_free(&line);
@@ -96,7 +98,7 @@ js *quiet_counters(struct quiet_gate *gate, const js *uuids, bool whole) {
     js *question = message_new("counters");
     js_set(question, "gpus", js_copy(uuids));
     js_set_bool(question, "whole", whole);
-    js *answer = ask_keeper(gate, question);
+    js *answer = ask_keeper(gate, question, counters_limit_ns);
     js *gpus = js_get(answer, "gpus");
     gpus = js_length(gpus) > 0 ? js_keep(gpus) : NULL;
     js_free(answer);
@@ -184,7 +186,7 @@ static void look(struct quiet_gate *gate) {
     }
     if (had)
         activity_free(&before);
-    js *answer = ask_keeper(gate, message_new("activity"));
+    js *answer = ask_keeper(gate, message_new("activity"), answer_limit_ns);
     gate->unasked[0] = '\0';
     if (gate->uses_gpus && !js_is_array(js_get(answer, "gpus")))
         snprintf(gate->unasked, sizeof gate->unasked, "%s",

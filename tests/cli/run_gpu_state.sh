@@ -42,5 +42,6 @@ for way in "crash uuid" "hang uuid"; do
     lacks first gpus-not-asked
     grep -q '"flags":\[[^]]*"gpus-not-asked"' second || fail "$way: the second round is not flagged"
     has second '"gpus_not_asked":"the keeper no longer answers'
+    lacks faults "has been silent" # waiting for a keeper costs no worker
 done
 exit 0

@@ -72,6 +72,16 @@ if [ -n "$with_driver" ]; then
     run 1 --case 'fault@1/*how=gpu-hang}*' --case null
     in_time
     look gpu-hang '"outcome":"hang"' '"gpus_answering":0' 'no answer within 5.0 s'
+    # A verdict that is out is kept, also when an interrupt comes while the GPUs are asked.
+    driver 'hang init'
+    "$GPUVET" run --allow-busy --no-baseline --rounds 1 --case 'fault@1/*how=gpu-hang}*' >out 2>err &
+    pid=$!
+    for _ in $(seq 200); do grep -q 'fault hangs: no end' err && break; sleep 0.1; done
+    kill -INT "$pid"
+    status=0
+    wait "$pid" || status=$?
+    [ "$status" = 130 ] || fail "status $status after an interrupt"
+    grep '"type":"record"' "$(last_run)" | grep -q '"outcome":"hang"' || fail "the verdict is lost"
     # It answers, and a GPU goes on working on what nobody runs: once more would tell nothing.
     driver 'utilization 100'
     run 1 --case 'nccl.fault@1/*how=none,*' --case null
