@@ -31,6 +31,13 @@ mount_cgroup2() {
     mountpoint -q /sys/fs/cgroup || mount -t cgroup2 none /sys/fs/cgroup || skip "no cgroup v2 here"
 }
 
+# without_exec COMMAND…: in a mount namespace in which no folder that gpuvet brings a program to lets it run.
+without_exec() {
+    # shellcheck disable=SC2016 # expanded in there
+    unshare -m sh -c 'mount --make-rprivate / && for d in /tmp /dev/shm /var/tmp /run; do
+        mount --bind $d $d && mount -o remount,bind,noexec $d || exit 1; done; exec "$@"' sh "$@"
+}
+
 # measure TARGET [OPTION…]: a short run of host and TARGET; the run file is in $run.
 measure() {
     local target=$1
@@ -109,7 +116,7 @@ PY
 left_processes() {
     local pid parent
     # A run of somebody else on this machine has children of the same name.
-    for pid in $(pgrep -f '(gpuvet[^ ]*|/proc/self/exe) (worker --(unlink|parked)|enter|undo)' | grep -vx "$$"); do
+    for pid in $(pgrep -f '(gpuvet[^ ]*|/proc/self/exe) (worker( --(unlink|parked|facts)|$)|enter|undo)' | grep -vx "$$"); do
         parent=$(ps -o ppid= -p "$pid" | tr -d ' ')
         if grep -qsz '^run$' "/proc/$parent/cmdline" && [ "$(readlink "/proc/$parent/cwd")" != "$PWD" ]; then
             continue

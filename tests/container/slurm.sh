@@ -44,12 +44,20 @@ $(for n in 1 2 3 4; do echo "NodeName=n$n NodeHostname=$(hostname -s) NodeAddr=1
 PartitionName=all Nodes=n[1-4] Default=YES State=UP MaxTime=INFINITE OverSubscribe=FORCE:4
 X
 export SLURM_CONF=$PWD/slurm.conf
+# No cgroups are asked for, but which are there is looked for, and a mixture refused.
+echo CgroupPlugin=cgroup/v1 >cgroup.conf
 slurmctld -f "$SLURM_CONF" 2>ctl.err || skip "slurmctld does not start: $(tail -1 ctl.err)"
-for n in 1 2 3 4; do slurmd -N n$n -f "$SLURM_CONF" 2>"d$n.err" || skip "slurmd does not start: $(tail -1 "d$n.err")"; done
+# No folder of the first lets a program run, so that it is measured through memory.
+in_memory="env"
+! command -v perl >/dev/null || in_memory=without_exec
+for n in 1 2 3 4; do $([ $n = 1 ] && echo $in_memory) slurmd -N n$n -f "$SLURM_CONF" 2>"d$n.err" || skip "slurmd does not start: $(tail -1 "d$n.err")"; done
 for _ in $(seq 100); do [ "$(sinfo -h -t idle -o %D 2>/dev/null)" = 4 ] && break; sleep 0.3; done
 [ "$(sinfo -h -t idle -o %D)" = 4 ] || skip "the four nodes do not come up: $(sinfo -h -R 2>&1 | head -1)"
 [ "$(srun --nodelist=n3 printenv SLURMD_NODENAME 2>srun.err)" = n3 ] || skip "srun runs nothing: $(tail -1 srun.err)"
 
+cp "$(type -P true)" true
+srun --nodelist=n2 "$PWD/true" || fail "n2 runs nothing from here"
+[ $in_memory = env ] || ! srun --nodelist=n1 "$PWD/true" 2>/dev/null || fail "n1 runs a program from /tmp"
 measure slurm:n2
 # Each node in one run, with options for srun behind the name.
 host_cases slurm:n1 slurm:n2 slurm:n3 'slurm:n4/--partition=all --mem=0'

@@ -45,6 +45,21 @@ ssh -o BatchMode=yes node-a true 2>ssh.err || skip "no login over ssh here: $(ta
 measure ssh:node-a
 host_cases ssh:node-a
 hang_and_kill ssh:node-a /tmp
+
+# No folder there lets a program run: it goes through memory, and leaves nothing either.
+if command -v perl >/dev/null; then
+    kill $daemon
+    wait $daemon
+    without_exec "$sshd" -f "$PWD/sshd_config" -E sshd.log
+    for _ in $(seq 50); do ssh -o BatchMode=yes node-a true 2>/dev/null && break; sleep 0.1; done
+    daemon=$(cat sshd.pid)
+    cp "$(type -P true)" true
+    ssh node-a true || fail "no login to the second sshd"
+    # shellcheck disable=SC2029 # the same folder there
+    ! ssh node-a "$PWD/true" 2>/dev/null || fail "a program runs from /tmp there"
+    measure ssh:node-a
+    nothing_left 15 /tmp
+fi
 expect 2 "$GPUVET" run --rounds 1 --case null --allow-busy --in ssh:nonesuch.invalid
 one_line
 expect 2 "$GPUVET" run --rounds 1 --case null --allow-busy --in ssh:-oProxyCommand=false
