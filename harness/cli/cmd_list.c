@@ -82,7 +82,7 @@ static void print_text(const struct prepared *p) {
         struct text words = {0};
         char cpu[16] = "-";
         char needs[64];
-        case_needs_text(item->bench, needs, sizeof needs);
+        item_needs_text(item, needs, sizeof needs);
         if (item->instance.skip != NULL)
             continue;
         if (item->instance.cpu >= 0)

@@ -46,6 +46,26 @@ void case_needs_text(const struct bench_case *bench, char *out, size_t size) {
     text_free(&words);
 }
 
+/* Holding a PM-QoS bound, as the controls of host.wake do, is root's. */
+static bool needs_root(const struct plan_item *item) {
+    return strcmp(js_get_string(item->instance.params, "control", "none"), "none") != 0;
+}
+
+static js *item_needs_json(const struct plan_item *item) {
+    int64_t bytes = js_get_int(item->instance.params, "bytes", -1);
+    js *needs = case_needs_json(item->bench);
+    js_set_bool(needs, "root", needs_root(item));
+    js_set(needs, "buffer_bytes", bytes >= 0 ? js_new_int(bytes) : js_new_null());
+    return needs;
+}
+
+void item_needs_text(const struct plan_item *item, char *out, size_t size) {
+    case_needs_text(item->bench, out, size);
+    size_t used = strcmp(out, "-") == 0 ? 0 : strlen(out);
+    if (needs_root(item))
+        snprintf(out + used, size - used, "%sroot", used > 0 ? ", " : "");
+}
+
 /* ---- a plan ---- */
 
 static js *item_json(const struct plan_item *item) {
@@ -55,7 +75,7 @@ static js *item_json(const struct plan_item *item) {
     js_set_number(one, "seconds", item->instance.seconds);
     js_set(one, "cpu", item->instance.cpu < 0 ? js_new_null() : js_new_int(item->instance.cpu));
     js_set(one, "attributes", js_copy(item->instance.attributes));
-    js_set(one, "needs", case_needs_json(item->bench));
+    js_set(one, "needs", item_needs_json(item));
     js_set_bool(one, "every_round", item->every_round);
     js_set_number(one, "limit", item->instance.limit);
     js_set_number(one, "limit_raw", item->instance.limit_raw);

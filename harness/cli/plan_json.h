@@ -14,5 +14,7 @@ bool case_needs_cublaslt(const struct bench_case *bench);
 js *case_needs_json(const struct bench_case *bench);
 /* "2 GPUs, P2P, NCCL"; "-" nothing. */
 void case_needs_text(const struct bench_case *bench, char *out, size_t size);
+/* And of an item of it: "root". */
+void item_needs_text(const struct plan_item *item, char *out, size_t size);
 
 #endif

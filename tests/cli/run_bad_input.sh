@@ -56,6 +56,7 @@ for i in plan["items"]:
     needs = i["needs"]
     assert needs["peer"] == i["key"].startswith(("p2p.write", "p2p.read", "p2p.bidir", "p2p.all", "p2p.latency")), i
     assert needs["nccl"] == i["key"].startswith(("nccl.", "decode.step")), i
+    assert needs["root"] == ("control=poll" in i["key"] or "control=first" in i["key"]), i
     assert (needs["gpus"] > 0) == ("GPU-" in i["key"]) or i["key"].startswith("host."), i
 P
 expect 0 "$GPUVET" list --profile quick --from "$CAPTURES/guest-2gpu"
