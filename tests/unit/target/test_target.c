@@ -164,6 +164,14 @@ static void ways(void **state) {
     target_free(&t);
     assert_true(target_parse("lxc:web", &t, &err));
     int folders = target_ways(&t);
+    assert_true(
+        target_bring(&t, folders - 1, &options, &start, &err)); /* not known from outside: by its stdin */
+    assert_null(start.file);
+    assert_string_equal(start.argv.items[start.argv.count - 4], "perl");
+    assert_string_equal(start.argv.items[start.argv.count - 3], "-");
+    assert_non_null(strstr(start.script, "\n__END__\n"));
+    assert_null(strchr(strstr(start.script, "__END__\n") + strlen("__END__\n"), '\n'));
+    target_start_free(&start);
     t.init = 4711;
     assert_int_equal(target_ways(&t), folders);
     assert_true(target_bring(&t, folders - 1, &options, &start, &err));
