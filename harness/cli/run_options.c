@@ -127,7 +127,10 @@ const struct option_row run_options[] = {
      .metavar = "DIR",
      .offset = AT(report),
      .help = "write gpuvet report's page and files for this run to DIR"},
-    {.name = "json", .type = OPTION_FLAG, .offset = AT(json), .help = "the summary for machines"},
+    {.name = "json",
+     .type = OPTION_FLAG,
+     .offset = AT(json),
+     .help = "the summary, or with --dry-run the plan, for machines"},
     {0},
 };
 
