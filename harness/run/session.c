@@ -215,6 +215,8 @@ static bool start_one_way(struct session *s, const struct target *target, int wa
     }
     if (good) /* it removed its file before it said a word */
         undo_forget(target->undo, start.undo_id);
+    else
+        target_withdraw(target, &start, err);
     target_start_free(&start);
     return good || RELAY(err);
 }
@@ -289,6 +291,7 @@ static void take_done(struct item_answer *answer, const js *done) {
     if (output != NULL)
         answer->output = text_printable(output);
     answer->quota_us = js_get_int(done, "quota_us", 0);
+    answer->unkillable = js_get_bool(done, "unkillable", false);
     char *quota = text_printable(js_get_string(done, "quota", ""));
     snprintf(answer->quota, sizeof answer->quota, "%s", quota);
     free(quota);

@@ -3,8 +3,8 @@
  * filled by dd from our own executable, made executable, started, and removed by the program itself as its
  * first act. The removal is on the list of what a sudden end leaves before anything is made. Where no folder
  * lets programs run, or there is no dd, a local container is entered by its first process's namespaces
- * instead, which needs no file at all; elsewhere (ssh, Slurm, a command) perl takes the program from its stdin
- * into memory that no mount option concerns (memfd), and becomes it.
+ * instead, which needs no file at all; elsewhere (ssh, Slurm, a command) perl takes the program from its
+ * stdin into memory that no mount option concerns (memfd), and becomes it.
  */
 #include "base/clock.h"
 #include "base/mem.h"
@@ -96,6 +96,23 @@ static bool make_file(const struct target *t, const char *folder, struct target_
     helper_result_free(&r);
     strings_free(&rm);
     return good;
+}
+
+void target_withdraw(const struct target *target, struct target_start *start, const struct error *why) {
+    bool asked = target->undo != NULL && start->undo_id != 0 && start->file != NULL;
+    /* Where nobody answers, or nobody wants to wait, it stays on the list of what is done at the end. */
+    if (!asked || why->kind == ERROR_INTERRUPTED || why->native == HELPER_TOO_LATE)
+        return;
+    char *folder = mem_copy_bytes(start->file, (size_t)(strrchr(start->file, '/') - start->file));
+    struct helper_result r = {0};
+    struct error ignored = {0};
+    if (run_there(target, (const char *const[]){"rm", "-rf", folder, NULL}, -1, 30 * NS_PER_S, &r,
+                  &ignored)) {
+        undo_forget(target->undo, start->undo_id);
+        start->undo_id = 0;
+    }
+    helper_result_free(&r);
+    free(folder);
 }
 
 /* dd ends with how much it copied, also when it failed: the reason stands before that. */
@@ -196,7 +213,7 @@ bool target_bring(const struct target *target, int way, const struct strings *op
         return true;
     }
     if (!make_file(target, folders[way], out, err) || !fill_file(target, out->file, err)) {
-        /* The removal stays on the list: what is half there goes at the end. */
+        target_withdraw(target, out, err);
         target_start_free(out);
         return error_context(err, "bringing the program in");
     }

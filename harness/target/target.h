@@ -61,4 +61,8 @@ int target_ways(const struct target *target);
 bool target_bring(const struct target *target, int way, const struct strings *options,
                   struct target_start *out, struct error *err);
 
+/* Takes away at once what a way that failed (`why`) has left there: in /dev/shm it would take room from NCCL
+ * for as long as the run goes on. */
+void target_withdraw(const struct target *target, struct target_start *start, const struct error *why);
+
 #endif

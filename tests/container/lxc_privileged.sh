@@ -48,3 +48,14 @@ sed -i 's,^\(lxc.mount.entry = tmpfs dev/shm tmpfs rw\),\1\,noexec,' "/var/lib/l
 lxc_up
 measure "lxc:$NAME"
 nothing_left 10
+# What was brought to folders in vain takes no room of theirs while it is measured.
+"$GPUVET" run --profile quick --rounds 1 --case 'fault@1/*how=hang}*' --allow-busy --no-baseline --in "lxc:$NAME" >out 2>err &
+pid=$!
+for _ in $(seq 200); do grep -qs '"type":"start"' results/runs/*-$pid.jsonl && break; sleep 0.1; done
+for _ in $(seq 200); do pgrep -P $pid -f ' enter ' >/dev/null && break; sleep 0.05; done
+pgrep -P $pid -f ' enter ' >/dev/null || fail "it is not entered by its namespaces"
+left=$(lxc-attach --clear-env -n "$NAME" -- /usr/bin/find /tmp /var/tmp /run /dev/shm -name '.gpuvet-*')
+[ -z "$left" ] || fail "it lies there while it is measured: $left"
+kill -9 $pid
+wait $pid 2>/dev/null
+nothing_left 20
