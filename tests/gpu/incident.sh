@@ -32,7 +32,7 @@ give_up() {
     finish
 }
 finish() {
-    tar -C "$work" -czf "$out/details.tar.gz" .
+    tar -C "$work" --exclude=./before -czf "$out/details.tar.gz" .
     echo "$SECONDS s in all; failures: $failures"
     [ "$failures" = 0 ]
     exit
