@@ -13,17 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As nccl-tests: 5 to warm up, and each operation on another part of the buffers, so that none finds its data
- * in a cache that a real program would not have filled. */
-enum {
-    SMALL_WARM_UP = 25,
-    WARM_UP = 5,
-    LARGE_WARM_UP = 2,
-    WINDOWS = 20,
-    ALIGNMENT = 256,
-    MIN_BYTES = 16384 + 256
-};
-static const size_t most_room = (size_t)512 << 20;
+/* As nccl-tests: 5 to warm up. */
+enum { SMALL_WARM_UP = 25, WARM_UP = 5, LARGE_WARM_UP = 2, MIN_BYTES = 16384 + 256 };
 /* From this size on a figure is only as good as the interval of its median is narrow. */
 enum { LEAST_SAMPLES = 6, SPREAD_FROM = 2 << 20 };
 static const double spread_most = 0.005;
@@ -53,16 +44,6 @@ static enum nccl_metric metric_of(const struct case_context *context) {
     return NCCL_TIME;
 }
 
-/* Where not all fit, as many as every sample goes through alike. */
-static int windows_for(const struct state *s) {
-    int windows = s->stride * WINDOWS <= most_room ? WINDOWS : (int)(most_room / s->stride);
-    if (windows == WINDOWS || s->loop == 1)
-        return windows < 1 ? 1 : windows;
-    while (windows > 1 && s->loop % windows != 0)
-        windows--;
-    return windows < 1 ? 1 : windows;
-}
-
 static bool is_spread_judged(const struct state *s) {
     return s->metric != NCCL_CALL && s->shape.bytes >= SPREAD_FROM;
 }
@@ -79,12 +60,12 @@ static bool plan(struct case_context *context, enum nccl_op op, struct state *s,
     if (s->shape.root < 0 || s->shape.root >= s->shape.ranks)
         return FAIL(err, ERROR_DATA, "the root is none of the ranks");
     s->metric = metric_of(context);
-    s->stride = (s->shape.bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    s->stride = nccl_stride(&s->shape);
     s->seed = pattern_seed(context->seed, 0);
     s->samples = context->wanted_samples;
     s->loop = s->metric == NCCL_CALL ? 1 : context->operations;
     s->loop = s->loop < 1 ? 1 : s->loop;
-    s->windows = windows_for(s);
+    s->windows = nccl_windows(&s->shape, s->loop);
     s->narrow = is_spread_judged(s);
     s->gather = strcmp(js_get_string(context->attributes, "start", ""), "signal") == 0;
     return true;

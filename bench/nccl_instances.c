@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which collectives run: what is judged in every round, and what is only shown. */
 #include "base/mem.h"
+#include "bench/cache_word.h"
 #include "bench/launch_common.h"
 #include "bench/nccl_common.h"
 
@@ -112,6 +113,8 @@ static struct instance *add(const struct maker *m, enum nccl_metric metric, size
         launch_set_after(instance, 0);
     }
     set_cost(m, instance, shape.bytes);
+    int loop = metric == NCCL_CALL ? 1 : instance->operations;
+    cache_set(instance, cache_word_gpu(m->party.gpus[m->group->gpus[0]], nccl_walked(&shape, loop)));
     set_limit(m, instance);
     return instance;
 }

@@ -12,6 +12,9 @@ static const char *const type_names[] = {
 static const char *const op_names[] = {"all_reduce", "all_gather", "reduce_scatter", "broadcast",
                                        "reduce",     "alltoall",   "sendrecv"};
 
+enum { WINDOWS = 20, ALIGNMENT = 256 };
+static const size_t most_room = (size_t)512 << 20; /* of all windows */
+
 const char *nccl_op_name(enum nccl_op op) {
     return op < NCCL_OPS ? op_names[op] : "";
 }
@@ -49,6 +52,25 @@ bool nccl_shape_make(enum nccl_op op, int ranks, enum nccl_type type, size_t byt
     out->received = op == NCCL_ALL_GATHER || op == NCCL_ALLTOALL ? count * n : count;
     out->bytes = (out->sent > out->received ? out->sent : out->received) * element;
     return count > 0;
+}
+
+size_t nccl_stride(const struct nccl_shape *shape) {
+    return (shape->bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+/* Where not all fit, as many as every sample goes through alike. */
+int nccl_windows(const struct nccl_shape *shape, int loop) {
+    size_t stride = nccl_stride(shape);
+    int windows = stride * WINDOWS <= most_room ? WINDOWS : (int)(most_room / stride);
+    while (windows > 1 && windows < WINDOWS && loop > 1 && loop % windows != 0)
+        windows--;
+    return windows < 1 ? 1 : windows;
+}
+
+double nccl_walked(const struct nccl_shape *shape, int loop) {
+    size_t more = shape->sent > shape->received ? shape->sent : shape->received;
+    size_t elements = shape->in_place ? more : shape->sent + shape->received;
+    return (double)nccl_windows(shape, loop) * (double)elements * (double)shape->element;
 }
 
 double nccl_algbw(const struct nccl_shape *shape, double seconds) {

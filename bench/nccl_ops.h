@@ -35,6 +35,13 @@ struct nccl_shape {
 bool nccl_shape_make(enum nccl_op op, int ranks, enum nccl_type type, size_t bytes, bool in_place,
                      struct nccl_shape *out);
 
+/* Operations work on the windows of the buffers in turn, each `nccl_stride` bytes after the one before, as
+ * nccl-tests' do, so that large ones find no data in a cache. Of `loop` operations a sample. */
+size_t nccl_stride(const struct nccl_shape *shape);
+int nccl_windows(const struct nccl_shape *shape, int loop);
+/* Bytes that a rank sends from and receives into, in all windows. */
+double nccl_walked(const struct nccl_shape *shape, int loop);
+
 double nccl_algbw(const struct nccl_shape *shape, double seconds); /* GB/s: size ÷ time */
 double nccl_busbw_factor(enum nccl_op op, int ranks);              /* busbw ÷ algbw */
 

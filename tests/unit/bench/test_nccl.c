@@ -366,17 +366,6 @@ static void started_by_a_signal(void **state) {
     }
 }
 
-static void windows_that_every_sample_goes_through(void **state) {
-    (void)state;
-    static const int64_t table[][3] = {{1024, 20, 20},           {16 << 20, 20, 20}, {32 << 20, 20, 10},
-                                       {64 << 20, 20, 5},        {128 << 20, 16, 4}, {512 << 20, 4, 1},
-                                       {INT64_C(4) << 30, 2, 1}, {64 << 20, 1, 8}};
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        struct state s = {.stride = (size_t)table[i][0], .loop = (int)table[i][1]};
-        assert_int_equal(windows_for(&s), table[i][2]);
-    }
-}
-
 /* NCCL itself is wrong, at one rank, by one in one element. */
 static void a_wrong_sum_is_found(void **state) {
     (void)state;
@@ -583,7 +572,6 @@ int main(void) {
         cmocka_unit_test(width_of_an_interval),
         cmocka_unit_test(samples_until_narrow),
         cmocka_unit_test(started_by_a_signal),
-        cmocka_unit_test(windows_that_every_sample_goes_through),
         cmocka_unit_test(damage_is_found),
         cmocka_unit_test(a_wrong_sum_is_found),
         cmocka_unit_test(one_communicator_for_a_set),

@@ -194,11 +194,57 @@ static void environments(void **state) {
     node_free(&node);
 }
 
+/* 20 windows of 32 KiB lie in any L2, of 1 MiB partly in that of an H200; of 64 MiB there are as many as
+ * divide a sample's operations and fit. */
+static void windows_and_caches(void **state) {
+    (void)state;
+    static const struct {
+        size_t bytes;
+        bool in_place;
+        int loop, windows;
+        double walked_mib;
+    } rows[] = {
+        {1024, false, 20, 20, 0.0390625},    {32 << 10, false, 1, 20, 1.25},
+        {1 << 20, false, 20, 20, 40},        {1 << 20, true, 20, 20, 20},
+        {16 << 20, false, 20, 20, 640},      {32 << 20, false, 20, 10, 640},
+        {64 << 20, false, 20, 5, 640},       {64 << 20, false, 1, 8, 1024},
+        {128 << 20, false, 16, 4, 1024},     {512 << 20, false, 4, 1, 1024},
+        {(size_t)4 << 30, true, 2, 1, 4096},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct nccl_shape shape;
+        assert_true(nccl_shape_make(NCCL_ALL_REDUCE, 2, NCCL_FLOAT, rows[i].bytes, rows[i].in_place, &shape));
+        assert_int_equal(nccl_windows(&shape, rows[i].loop), rows[i].windows);
+        assert_true(nccl_walked(&shape, rows[i].loop) == rows[i].walked_mib * 1048576);
+    }
+    struct nccl_shape gather;
+    assert_true(nccl_shape_make(NCCL_ALL_GATHER, 4, NCCL_FLOAT, 1 << 20, false, &gather));
+    assert_true(nccl_walked(&gather, 20) == 25.0 * 1048576); /* each sends a quarter of what it gets */
+    struct node two = captured_node("guest-2gpu");
+    struct instance_list list = instances_of("nccl.all_reduce", &two);
+    for (size_t i = 0; i < list.count; i++) {
+        const struct instance *one = &list.items[i];
+        int64_t bytes = js_get_int(one->params, "bytes", 0);
+        const char *word = js_get_string(one->attributes, "cache", "");
+        if (bytes <= 32 << 10)
+            assert_string_equal(word, "hot");
+        if (bytes >= 64 << 20)
+            assert_string_equal(word, "cold");
+        assert_true(word[0] != '\0' && js_get(one->params, "cache") == NULL);
+    }
+    instance_list_free(&list);
+    node_free(&two);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_key_twice),      cmocka_unit_test(judged_are_few),
-        cmocka_unit_test(ranks_and_cores),   cmocka_unit_test(limits),
-        cmocka_unit_test(one_gpu_is_a_skip), cmocka_unit_test(environments),
+        cmocka_unit_test(no_key_twice),
+        cmocka_unit_test(judged_are_few),
+        cmocka_unit_test(windows_and_caches),
+        cmocka_unit_test(ranks_and_cores),
+        cmocka_unit_test(limits),
+        cmocka_unit_test(one_gpu_is_a_skip),
+        cmocka_unit_test(environments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
