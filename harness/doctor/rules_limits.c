@@ -53,7 +53,8 @@ static void say_open_files(int64_t limit, struct findings *out) {
     finding_remedy(f, "a service: LimitNOFILE=65536; Docker: --ulimit nofile=65536");
 }
 
-/* Below the measured one the libraries may fail in other ways, or not be loaded at all. */
+/* Below the measured one the libraries may fail in other ways, or not be loaded at all; want of memory is
+ * none of them. */
 static void check_open_files(const struct scene *scene, struct findings *out) {
     enum { BASE = 48, PER_GPU = 16, MEASURED = 8 };
     int64_t limit = limit_of(scene, "nofile", &scene->facts->limits.nofile);
@@ -62,7 +63,7 @@ static void check_open_files(const struct scene *scene, struct findings *out) {
     int code = versions_cuda_code(scene);
     if (limit < 0 || limit >= wanted || (code == 0 && limit > BLIND))
         return;
-    bool hopeless = limit <= MEASURED && versions_is_loaded(scene) == 1;
+    bool hopeless = limit <= MEASURED && code != CUDA_OUT_OF_MEMORY && versions_is_loaded(scene) == 1;
     if (limit > BLIND && code != CUDA_OPERATING_SYSTEM && !hopeless)
         return;
     say_open_files(limit, out);

@@ -35,8 +35,10 @@ static unsigned sets_of(const char *at, const char *end) {
         while (at < end && *at != '=' && !is_white(*at))
             at++;
         size_t length = (size_t)(at - name);
-        if (at + 1 >= end || at[0] != '=' || at[1] != '"')
+        if (at + 1 >= end || at[0] != '=' || at[1] != '"') {
+            at += at < end; /* what is no attribute: on behind it */
             continue;
+        }
         sets |= bit_of(name, length);
         const char *close = memchr(at + 2, '"', (size_t)(end - at - 2));
         at = close == NULL ? end : close + 1;
@@ -44,9 +46,13 @@ static unsigned sets_of(const char *at, const char *end) {
     return sets;
 }
 
-/* The '>' that ends a tag, outside of quotes; `end`: none. */
+/* The '>' that ends a tag, outside of an element's quotes; `end`: none. */
 static const char *tag_end(const char *at, const char *end) {
     bool quoted = false;
+    if (end - at > 1 && (at[1] == '!' || at[1] == '?')) {
+        const char *close = memchr(at, '>', (size_t)(end - at));
+        return close == NULL ? end : close;
+    }
     for (; at < end && (quoted || *at != '>'); at++)
         quoted = quoted != (*at == '"');
     return at;
@@ -56,8 +62,9 @@ bool topology_check(const char *xml, size_t length, struct error *err) {
     static const char object[] = "<object";
     const char *end = xml + length;
     size_t depth = 0;
-    for (const char *at = xml; at < end && (at = memchr(at, '<', (size_t)(end - at))) != NULL; at++) {
-        const char *close = tag_end(at, end);
+    const char *close = xml;
+    for (const char *at; close < end && (at = memchr(close, '<', (size_t)(end - close))) != NULL;) {
+        close = tag_end(at, end);
         size_t size = (size_t)(close - at);
         if (size > 1 && at[1] == '/')
             depth -= depth > 0;

@@ -24,6 +24,9 @@ static void limits_of_the_process(void **state) {
         {"nofile", 8, 0, NULL},
         {"nofile", 1024, 304, NULL},
         {"nofile", 8, 2, NULL},
+        {"nofile", 6, 999, "limits.open-files"},
+        {"nofile", 9, 999, NULL},
+        {"nofile", 4, 0, "limits.open-files"}, /* whatever was seen, it was not all */
         {"memlock", 65536, 0, NULL},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

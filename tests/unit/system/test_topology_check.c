@@ -29,6 +29,10 @@ static void attributes(void **state) {
         {"<object name=\"x nodeset=\"0x1\"", NULL}, /* never ends: hwloc refuses it */
         {"<info name=\"a\" nodeset=\"0x1\"/>", NULL},
         {"<object nodeset/>", NULL},
+        {"<object nodeset=0x1 = == a=b c= \"d\"=>", NULL}, /* no attributes as hwloc writes them */
+        {"<object =", NULL},
+        {"<object a=", NULL},
+        {"<object = nodeset=\"0x1\"/>", "complete_nodeset"},
         {"<object complete_nodeset=\"\" nodeset=\"\"/>", NULL},
     };
     (void)state;
@@ -52,6 +56,22 @@ static void depth(void **state) {
             assert_int_equal(topology_check(text_string(&xml), xml.length, &err), wide || n == 100);
             text_free(&xml);
         }
+}
+
+/* 4 MiB of anything take no time. */
+static void long_ones(void **state) {
+    static const char *const pieces[] = {"<", "<!", "\"<", "<object a=\"", "<object = ", "<object nodeset",
+                                         ">", "<a>"};
+    (void)state;
+    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+        struct text xml = {0};
+        struct error err = {0};
+        while (xml.length < 4 << 20)
+            text_add(&xml, pieces[i]);
+        bool deep = strcmp(pieces[i], "<a>") == 0;
+        assert_int_equal(topology_check(text_string(&xml), xml.length, &err), !deep);
+        text_free(&xml);
+    }
 }
 
 /* What hwloc writes of this machine is let through and read again; without one attribute it was a crash. */
@@ -80,6 +100,7 @@ int main(void) {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(attributes),
         cmocka_unit_test(depth),
+        cmocka_unit_test(long_ones),
         cmocka_unit_test(own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
