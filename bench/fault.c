@@ -15,7 +15,8 @@ static const struct metric metrics[] = {{"value", QUANTITY_COUNT, TIMING_HOST}, 
 static const struct series_row series[] = {{.metric = "value", .statistic = "", .delta_rel = 0.02}, {0}};
 
 /* Ways that need no GPU, and ways that break one. */
-static const char *const host_ways[] = {"hang", "crash", "exit", "wrong-data", "stdout", "negative", "none"};
+static const char *const host_ways[] = {"hang",       "crash",  "exit",     "mute",
+                                        "wrong-data", "stdout", "negative", "none"};
 static const char *const gpu_ways[] = {"gpu-hang", "gpu-sticky"};
 
 static void add(struct instance_list *out, const char *how, const struct gpu_info *gpu) {
@@ -49,6 +50,10 @@ static bool sample(struct case_context *context, struct samples *out, struct err
     samples_add(out, strcmp(how, "negative") == 0 ? -1 : 1);
     if (strcmp(how, "hang") == 0)
         never_return();
+    if (strcmp(how, "mute") == 0) { /* ends its side of everything, and stays */
+        closefrom(3);
+        never_return();
+    }
     if (strcmp(how, "crash") == 0)
         return raise(SIGSEGV) == 0;
     if (strcmp(how, "exit") == 0)

@@ -352,6 +352,8 @@ static bool run_item(struct coordinator *c, struct run_place *place, const struc
     bool hung = strcmp(answer.outcome, "hang") == 0;
     watched.after = hung ? NULL : ask_counters(c, &watched, true);
     js *control = hung ? after_hang(c, place, item, message, &answer) : NULL;
+    if (!hung && answer.unkillable)
+        add_wedged(c, item, &answer);
     js_free(message);
     bool interrupted = interrupt_came(c->interrupt);
     js *record = judge_record(item, target, round, answer.record, answer.outcome,

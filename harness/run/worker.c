@@ -48,6 +48,7 @@ struct supervisor {
     int64_t last_heard; /* from it */
     struct text output; /* of the child during this item */
     bool output_cut;
+    bool stays;           /* the child ended its side, and cannot be killed */
     int64_t throttled_ns; /* by the CPU quota, when the item began; -1 unknown */
     bool over;
     bool park; /* over, but to begin anew in this very process */
@@ -87,6 +88,9 @@ static bool finish_item(struct supervisor *s, js *done, struct error *err) {
         js_set_int(done, "quota_us", (throttled_ns - s->throttled_ns) / NS_PER_US);
         js_set_string(done, "quota", who);
     }
+    if (s->stays)
+        js_set_bool(done, "unkillable", true);
+    s->stays = false;
     text_clear(&s->output);
     s->output_cut = false;
     js_free(s->item);
@@ -184,11 +188,16 @@ static bool on_child_death(struct supervisor *s, struct error *err) {
     char fate[128];
     int status = 0;
     keep_output(s);
-    if (!child_collect(&s->child, reap_limit_ns, &status) && !child_end(&s->child, reap_limit_ns, &status))
-        status = -1;
-    child_fate(status, fate, sizeof fate);
-    if (s->item == NULL)
+    s->stays =
+        !child_collect(&s->child, reap_limit_ns, &status) && !child_end(&s->child, reap_limit_ns, &status);
+    if (s->stays) /* on its way out, in the driver's hands */
+        snprintf(fate, sizeof fate, "ended its side and does not end itself");
+    else
+        child_fate(status, fate, sizeof fate);
+    if (s->item == NULL) {
+        s->stays = false;
         return true; /* between items: a sticky error made it end itself */
+    }
     struct text reason = {0};
     text_addf(&reason, "the measuring process %s while running %s", fate,
               js_get_string(s->item, "case", "?"));

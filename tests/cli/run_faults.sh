@@ -19,6 +19,7 @@ fault hang hang "no end within 2000 ms"
 # A sanitizer turns the signal into an exit.
 fault crash error "the measuring process "
 fault exit error "status 3"
+fault mute error "was killed by signal 9"
 fault wrong-data fail "offset 128: expected 0x01020304, found 0x05060708"
 fault negative error "not a positive number"
 

@@ -117,6 +117,8 @@ run 1 --case 'fault@1/*how=hang}*' --case null
 in_time
 look hang '"outcome":"hang"' 'its process cannot be killed'
 [ $((SECONDS - start)) -lt 20 ] || fail "it took $((SECONDS - start)) s"
+run 1 --case 'fault@1/*how=mute}*' --case null
+look mute '"outcome":"error"' 'ended its side and does not end itself while running fault; its process cannot be killed'
 # Its GPU is left alone in all rounds, and the rest runs.
 if [ -n "$with_driver" ]; then
     driver 'utilization 0'
