@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whole small captures, read and judged, in memory: the input's form is told in memory_fs.h. */
 #define FUZZ_CORPUS "capture"
-#define FUZZ_MUTATIONS 12
+#define FUZZ_MUTATIONS 24
 #include "doctor/doctor.h"
 #include "fuzz/fuzz.h"
 #include "fuzz/memory_fs.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What facts read below /proc and /sys, in memory: the input's form is told in memory_fs.h. */
 #define FUZZ_CORPUS "proc"
-#define FUZZ_MUTATIONS 60
+#define FUZZ_MUTATIONS 300
 #include "fuzz/fuzz.h"
 #include "fuzz/memory_fs.h"
 #include "system/facts.h"
