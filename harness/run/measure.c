@@ -16,7 +16,7 @@
 
 enum {
     WARM_MIN_BATCHES = 3,
-    WARM_MAX_BATCHES = 20,
+    WARM_MAX_BATCHES = 60, /* short ones: a clock takes tens of milliseconds to come up */
 };
 static const int64_t warm_limit_ns = NS_PER_S;
 static const double warm_tolerance = 0.01; /* two batches in a row within 1 % may be steady */
