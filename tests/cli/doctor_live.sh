@@ -134,6 +134,15 @@ if [ -e "$FAKES/libcuda.so" ] && [ -e "$FAKES/libnvml.so" ]; then
     echo "init 0" >fake_cuda
     rig true prlimit --nofile=64
     not_found limits.
+    # A GPU for one process at a time: who holds it, and only where somebody does.
+    printf "count 1\ncompute_mode 3\nprocesses 1\n" >fake_nvml
+    printf "init 0\ncontext 46\n" >fake_cuda
+    rig true
+    found "fail compute.exclusive" exclusive_process 1000 "nvidia-smi -i 0 -c 0"
+    printf "init 0\ncontext 0\n" >fake_cuda
+    rig true
+    not_found compute.
+    echo "count 1" >fake_nvml
     echo "node /dev/nvidia-uvm" >fake_cuda # as root's libcuda does
     rig "rm /dev/nvidia-uvm"
     found "info uvm.node-missing"
