@@ -58,7 +58,7 @@ mkdir "$top"
 if python3 "$GPUVET_SOURCE/tests/cli/device_filter.py" "$top" "$UVM"; then
     box "lxc.cgroup.dir = ${top##*/}" "$(allow 195 "$UVM")" "$(binds)"
     on_host
-    not_found lxc.
+    not_found "fail lxc."
     lxc_up
     on_host
     found "fail cgroup.container-denied" "$NAME" "$UVM:0" "first level that denies is /${top##*/} |" "lies above the container"
@@ -92,7 +92,8 @@ mount --bind etc /etc
 for setting in '#no-cgroups = false' 'no-cgroups = true'; do
     printf '[nvidia-container-cli]\n%s\n' "$setting" >etc/nvidia-container-runtime/config.toml
     on_host
-    not_found docker.
+    not_found "fail docker."
+    not_found "warn docker."
 done
 umount /etc
 
