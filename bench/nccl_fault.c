@@ -22,14 +22,15 @@ static const struct series_row series[] = {{.metric = "value", .statistic = "", 
 
 /* Ways that need no GPU, one, and two. */
 static const char *const host_ways[] = {"stopped", "hangs-with-p2p"};
-static const char *const gpu_ways[] = {"none", "missing-rank", "endless-kernel", "aborted"};
+static const char *const gpu_ways[] = {"none", "missing-rank", "endless-kernel", "aborted", "stopped-rank"};
+static const char silent[] = "silent-with-p2p";
 static const char no_space[] = "no-space";
 
 static struct instance *add_on_gpus(const struct p2p_party *party, const struct nccl_group *group,
                                     const char *how, struct instance_list *out) {
     struct instance *instance = nccl_instance(party, group, &metrics[0], LEVEL_HIDDEN, out);
     js_set_string(instance->params, "how", how);
-    instance->seconds = 1.2; /* of which the deadline is ten times */
+    instance->seconds = 0.6; /* of which the deadline is ten times: NCCL is loaded and joined in 2 s */
     return instance;
 }
 
@@ -47,6 +48,7 @@ static void instances(const struct node *node, struct instance_list *out) {
         add_on_gpus(&party, &group, gpu_ways[i], out);
     if (group.n < 2)
         return;
+    add_on_gpus(&party, &group, silent, out);
     struct instance *instance = add_on_gpus(&party, &group, no_space, out);
     js_set_int(instance->params, "shm_mib", SMALL_SHM_MIB);
     instance->env = js_new_object();
@@ -70,12 +72,45 @@ static _Noreturn void wait_for_ever(void) {
         pause();
 }
 
+static bool without_p2p(void) {
+    const char *disabled = getenv("NCCL_P2P_DISABLE");
+    return disabled != NULL && strcmp(disabled, "1") == 0;
+}
+
+static bool reduce(struct nccl_rank *rank, struct error *err) {
+    struct nccl_shape shape;
+    nccl_shape_make(NCCL_ALL_REDUCE, rank->set->n, NCCL_FLOAT, FAULT_BYTES, false, &shape);
+    rank->stage = NCCL_ISSUING;
+    return (nccl_issue(rank->set->nccl, &shape, rank->rank, rank->send, rank->receive, rank->comm,
+                       rank->stream, err) &&
+            nccl_wait(rank, err)) ||
+           RELAY(err);
+}
+
+/* One operation went well, so connections and buffers are in use; in the second the other ranks' GPUs wait
+ * for this one for ever. What the ranks are at is told several times a second: first a moment for it. */
+static bool fall_silent(struct nccl_rank *rank, bool stopped, struct error *err) {
+    struct timespec moment = {.tv_nsec = 800000000};
+    if (!reduce(rank, err))
+        return RELAY(err);
+    if (rank->rank != 0)
+        return reduce(rank, err) || RELAY(err);
+    rank->stage = NCCL_ISSUING;
+    nanosleep(&moment, NULL);
+    if (!stopped)
+        wait_for_ever();
+    if (raise(SIGSTOP) != 0)
+        return FAIL(err, ERROR_SYSTEM, "this process cannot stop itself");
+    return reduce(rank, err) || RELAY(err); /* somebody let it go on */
+}
+
 /* Each rank: one operation, with what goes wrong before it. */
 static bool reduce_once(struct nccl_rank *rank, void *arg, struct error *err) {
     const char *how = arg;
-    struct nccl_shape shape;
     struct timespec moment = {.tv_nsec = 200000000};
-    nccl_shape_make(NCCL_ALL_REDUCE, rank->set->n, NCCL_FLOAT, FAULT_BYTES, false, &shape);
+    bool stopped = strcmp(how, "stopped-rank") == 0;
+    if (stopped || (strcmp(how, silent) == 0 && !without_p2p()))
+        return fall_silent(rank, stopped, err) || RELAY(err);
     if (rank->rank == 0 && strcmp(how, "endless-kernel") == 0 &&
         !gpu_check(fault_spin_forever(rank->stream), "cannot launch a kernel that never ends", err))
         return RELAY(err);
@@ -83,11 +118,7 @@ static bool reduce_once(struct nccl_rank *rank, void *arg, struct error *err) {
         nanosleep(&moment, NULL);
         return FAIL(err, ERROR_GPU, "this rank gives up, and the communicator is aborted");
     }
-    rank->stage = NCCL_ISSUING;
-    return (nccl_issue(rank->set->nccl, &shape, rank->rank, rank->send, rank->receive, rank->comm,
-                       rank->stream, err) &&
-            nccl_wait(rank, err)) ||
-           RELAY(err);
+    return reduce(rank, err) || RELAY(err);
 }
 
 static bool reduce_wrongly(struct case_context *context, const char *how, struct error *err) {
@@ -107,11 +138,10 @@ static bool reduce_wrongly(struct case_context *context, const char *how, struct
 
 static bool sample(struct case_context *context, struct samples *out, struct error *err) {
     const char *how = case_text(context, "how");
-    const char *disabled = getenv("NCCL_P2P_DISABLE");
     samples_add(out, 1);
     if (strcmp(how, "stopped") == 0)
         return raise(SIGSTOP) == 0;
-    if (strcmp(how, "hangs-with-p2p") == 0 && (disabled == NULL || strcmp(disabled, "1") != 0))
+    if (strcmp(how, "hangs-with-p2p") == 0 && !without_p2p())
         wait_for_ever();
     if (strcmp(how, no_space) == 0 && !shrink_shm(case_number(context, "shm_mib"), err))
         return RELAY(err);

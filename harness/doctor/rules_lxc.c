@@ -471,8 +471,8 @@ static const struct rule rules[] = {
      .title = "a container's rule has a major in hex",
      .needs = NEEDS,
      .cause =
-         "stat -c %t prints majors in hex, device rules are decimal: LXC refuses another, and does not start the "
-         "container; one of digits alone names another device",
+         "stat -c %t prints majors in hex, device rules are decimal: LXC leaves another out (cgroup v2) or does "
+         "not start the container (v1); one of digits alone names another device",
      .remedy = "the decimal number",
      .source = "public thread: a recipe that read the major with stat -c %t"},
     {.id = "lxc.not-decimal",
@@ -480,7 +480,9 @@ static const struct rule rules[] = {
      .severity = SEVERITY_FAIL,
      .title = "a container's rule has no decimal major",
      .needs = NEEDS,
-     .cause = "device rules take decimal numbers or *: LXC refuses another, and does not start the container",
+     .cause =
+         "device rules take decimal numbers or *: LXC leaves another out (cgroup v2) or does not start the "
+         "container (v1)",
      .remedy = "the decimal number",
      .source = "lxc.container.conf(5); LXC's source, device_cgroup_rule_parse"},
     {.id = "lxc.major-foreign",
