@@ -211,7 +211,7 @@ static bool is_given(const struct container *c, const struct lxc_need *need) {
 }
 
 static void note_dead(const struct scene *scene, const struct container *c, struct findings *out) {
-    for (size_t i = 0; i < c->n_rules; i++) {
+    for (size_t i = 0; c->rules != NULL && i < c->n_rules; i++) {
         const struct device_rule *rule = &c->rules[i];
         if (rule->type != 'c' || !majors_dynamic(rule->major) || majors_name(scene, rule->major)[0] != '\0')
             continue;

@@ -13,9 +13,9 @@ js *gpu_state_uuids(const js *where);
 /* `before` and `after` are quiet_counters' objects (NULL: not known). The record's "gpu_state", owned; NULL
  * when `after` is not known:
  * {"GPU-…":{"replays":0,"aer":{"correctable":0,"nonfatal":0,"fatal":0},"throttled_us":{"sw_power_cap":0,…},
- * "pcie_gen":5,"pcie_width":16,"temperature_c":40,"power_w":120.5,"pstate":0}}. The first three are differences, null
- * where one of the two readings lacks them or a counter began anew; the others are as read right after the
- * item. "aer_at" names the devices with new errors, where there are any. */
+ * "pcie_gen":5,"pcie_width":16,"temperature_c":40,"power_w":120.5,"pstate":0}}. The first three are
+ * differences, null where one of the two readings lacks them or a counter began anew; the others are as read
+ * right after the item. "aer_at" names the devices with new errors, where there are any. */
 js *gpu_state_between(const js *before, const js *after);
 
 /* Adds what the measuring process saw of the links under load ({"GPU-…":{"gen":5,"width":16}}, not trusted)

@@ -168,7 +168,8 @@ static bool through_memory(const struct target *t, const struct strings *options
     if (stat("/proc/self/exe", &self) != 0)
         return FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot look at this program: %s", strerror(errno));
     text_addf(&script, "my ($left, $name) = (%lld, 'gpuvet');\n", (long long)self.st_size);
-    /* Closed on exec; MFD_EXEC, where the kernel knows it (6.3), for vm.memfd_noexec = 1 asks for the word. */
+    /* Closed on exec; MFD_EXEC, where the kernel knows it (6.3), for vm.memfd_noexec = 1 asks for the word.
+     */
     text_addf(&script, "my $memory = syscall(%ld, $name, 0x11);\n", (long)SYS_memfd_create);
     text_addf(&script, "$memory = syscall(%ld, $name, 1) if $memory < 0;\n", (long)SYS_memfd_create);
     text_add(&script, "$memory >= 0 or die \"memfd_create: $!\\n\";\n"

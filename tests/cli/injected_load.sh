@@ -3,20 +3,9 @@
 # What tests/gpu/injected_load.sh judges by, on the runs that it recorded beside an H200: each load moves its own series and
 # no other, and neither passes for the other or for a quiet run.
 . "$GPUVET_SOURCE/tests/cli/lib.sh"
-python3 - "$GPUVET_SOURCE/results/reference/h200-load/injected-load.jsonl.gz" <<'P' || fail "cannot take the recorded runs apart"
-import gzip, json, sys
-out = None
-for line in gzip.open(sys.argv[1], "rt"):
-    record = json.loads(line)
-    if record["type"] == "header":
-        out = open(record["label"] + ".jsonl", "w")
-        for s in record["series"]:  # recorded before that one was judged
-            if s["key"].startswith("host.wake@2/wake.p99{core=local") and "source=timer" in s["key"]:
-                s["class"] = "primary"
-    out.write(json.dumps(record) + "\n")
-P
+recorded=$GPUVET_SOURCE/results/reference/h200-load
 judge() { # STATUS RUN LOAD
-    "$GPUVET" compare --json --before quiet-[123].jsonl --after "$2.jsonl" >"$2.json" 2>err
+    "$GPUVET" compare --json --before "$recorded"/quiet-[1-4].jsonl.gz --after "$recorded/$2.jsonl.gz" >"$2.json" 2>err
     expect "$1" python3 "$GPUVET_SOURCE/tests/gpu/load_check.py" "$3" "$2.json"
 }
 judge 0 copying copying

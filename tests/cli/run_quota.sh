@@ -13,8 +13,9 @@ elif [ -z "${OWN_MOUNTS:-}" ] && unshare -m true 2>/dev/null; then
 elif mkdir -p cpu && mount -t cgroup -o cpu none cpu 2>/dev/null; then
     group=$PWD/cpu/$name
 fi
-[ -n "${group:-}" ] && mkdir "$group" 2>/dev/null || { echo "skip: no cgroup with a CPU quota can be made here"; exit 77; }
+{ [ -n "${group:-}" ] && mkdir "$group" 2>/dev/null; } || { echo "skip: no cgroup with a CPU quota can be made here"; exit 77; }
 leave() {
+    # shellcheck disable=SC2317 # called by a trap
     for _ in $(seq 50); do rmdir "$group" 2>/dev/null && return; sleep 0.1; done
 }
 trap leave EXIT
