@@ -10,13 +10,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CALLS = 300, LOOP = 20, MIN_LOOP = 2, SAMPLES = 15, LEAST_SAMPLES = 6, MOST_SAMPLES = 200 };
+enum { CALLS = 300, LOOP = 20, MIN_LOOP = 2, SAMPLES = 15, LEAST_SAMPLES = 6, MOST_SAMPLES = 600 };
 /* Samples of sizes from here on stop where the interval of their median is narrow (bench/nccl_common.c). */
 enum { UNTIL_NARROW = 2 << 20 };
 static const size_t small[] = {32 << 10, 256 << 10}, large[] = {1 << 20, 64 << 20};
-static const double sample_seconds = 0.008; /* as long as a sample of 20 operations may get */
-/* As long as all samples may take that wait for a narrow interval: every round has the judged ones. */
-static const double judged_seconds = 0.06, shown_seconds = 0.2;
+/* As long as a sample of 20 operations may get: its start and end cost some 30 us, 1 % of one operation of
+ * 1 GiB. */
+static const double sample_seconds = 0.012;
+/* As long as all samples may take that wait for a narrow interval: every round has the judged ones. Above 1
+ * GiB an operation takes one of several times for seconds. Of recorded samples these bounds leave 1 series in
+ * 30 wider than it should be. */
+static const double judged_seconds = 0.12, shown_seconds = 0.8, huge_seconds = 2;
+enum { HUGE_FROM = 1 << 30 };               /* beyond it nccl-tests is seldom asked */
 static const double set_up_seconds = 0.015; /* the item's own start and end, threads, filling, checking */
 static const double assumed_gbps = 20;      /* busbw, where no limit is known */
 static const double usual_share = 0.65;     /* of the links' rate that a collective reaches */
@@ -61,6 +66,15 @@ static int loop_of(double each) {
     return loop < LOOP && loop > 4 ? loop / 4 * 4 : loop; /* so that all windows can be in it alike */
 }
 
+/* Samples that wait for a narrow interval: as many as they may be, and as they are likely to be. */
+static double until_narrow(struct instance *instance, size_t bytes, double sample) {
+    bool judged = instance->level == LEVEL_PRIMARY;
+    double most = judged ? judged_seconds : bytes > HUGE_FROM ? huge_seconds : shown_seconds;
+    double share = judged ? 1 / 4.0 : bytes > HUGE_FROM ? 1 / 3.0 : 1 / 8.0; /* few need all of them */
+    instance->samples = (int)fmin(MOST_SAMPLES, fmax(LEAST_SAMPLES, most / sample));
+    return LEAST_SAMPLES + (instance->samples - LEAST_SAMPLES) * share;
+}
+
 static void set_cost(const struct maker *m, struct instance *instance, size_t bytes) {
     double each = operation_seconds(m, bytes);
     if (instance->metric == &nccl_metrics[NCCL_CALL]) {
@@ -70,11 +84,8 @@ static void set_cost(const struct maker *m, struct instance *instance, size_t by
         instance->operations = loop_of(each);
         double sample = instance->operations * each, samples = SAMPLES;
         instance->samples = SAMPLES;
-        if (bytes >= UNTIL_NARROW) {
-            double most = instance->level == LEVEL_PRIMARY ? judged_seconds : shown_seconds;
-            instance->samples = (int)fmin(MOST_SAMPLES, fmax(LEAST_SAMPLES, most / sample));
-            samples = LEAST_SAMPLES + (instance->samples - LEAST_SAMPLES) / 4.0; /* few need all of them */
-        }
+        if (bytes >= UNTIL_NARROW)
+            samples = until_narrow(instance, bytes, sample);
         instance->seconds = samples * sample + 4 * each;
     }
     /* Filling and checking, at a cautious rate; up to 20 windows and 512 MiB. */

@@ -58,8 +58,10 @@ tails guest-2gpu quick primary --case host.wake
 
 # All that nvbandwidth, p2pBandwidthLatencyTest and nccl-tests' five collectives show, in one round of at most 27 s (the
 # peers take 86 s on two H200).
-peers=(--case 'copy.*' --case 'p2p.*' --case memory.copy)
-for one in all_reduce all_gather reduce_scatter sendrecv alltoall; do peers+=(--case "nccl.$one"); done
+peers=(--case 'copy.[hd]2[dh]@*/bandwidth*bytes=536870912,*' --case copy.bidir --case copy.all --case 'copy.latency@*/chase*' --case 'p2p.*' --case memory.copy)
+for one in all_reduce all_gather reduce_scatter sendrecv alltoall; do
+    for size in '[!24]' '2[!1]' '4[!2]'; do peers+=(--case "nccl.$one@*/busbw*bytes=$size*"); done # not 2 and 4 GiB
+done
 expect 0 "$GPUVET" run --dry-run --profile thorough --rounds 1 --from "$CAPTURES/guest-2gpu" "${peers[@]}"
 mv out shown
 expect 0 "$GPUVET" list --profile thorough --from "$CAPTURES/guest-2gpu" "${peers[@]}" --json
@@ -67,7 +69,7 @@ python3 - <<'P' || fail "what the peers show is not all there, or takes too long
 import json, re
 seconds = float(re.search(r"^1 rounds? of at most ([\d.]+) s", open("shown").read(), re.M)[1])
 keys = [i["key"] for i in json.load(open("out"))["items"] if "skip" not in i]
-# From 32 B: below it nothing whole is left of a part of several.
+# From 32 B: below it nothing whole is left of a part of several. Up to 1 GiB, as nccl-tests is used.
 wanted = [f"nccl.{op}@1/busbw{{*bytes={1 << e},dtype=float,place=out,ranks=2}}" for e in range(5, 31)
           for op in ("all_reduce", "all_gather", "reduce_scatter", "sendrecv", "alltoall")]
 copies = [f"copy.{d}@*/bandwidth{{gpu=*;bytes=536870912,*engine={e},memory={m}}}" for d in ("h2d", "d2h")
@@ -81,6 +83,7 @@ copies += ["p2p.write@*/bandwidth{*peer=off}", "p2p.bidir@*/bandwidth{*direction
 import fnmatch
 missing = [w for w in wanted + copies if not any(fnmatch.fnmatchcase(k, w + "*") for k in keys)]
 assert not missing, f"nothing like {missing}"
+assert not any(f"bytes={1 << e}," in k for k in keys for e in (31, 32)), "sizes that the peers do not show"
 assert seconds <= 27, f"{seconds} s"
 P
 exit 0

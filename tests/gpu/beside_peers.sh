@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# All that nvbandwidth, p2pBandwidthLatencyTest and nccl-tests' five collectives show, beside what they measured:
+# All that nvbandwidth, p2pBandwidthLatencyTest and nccl-tests' five collectives (8 B to 1 GiB) show, beside what they measured:
 # beside_peers.sh PROGRAM OUT [RUNS]. On two H200 a run may take 30 s, where the peers take 86 s. Run files are kept
 # (gzip) under OUT. Exit 0 all inside and in time, 1 not, 77 without a GPU or on another kind of it.
 set -u
@@ -13,8 +13,10 @@ export GPUVET_RESULTS=/tmp/gpuvet-peers GPUVET_LOCK=/tmp/gpuvet-peers.lock
 export NCCL_NVLS_ENABLE=0 # as the peers were run
 [ -e /dev/nvidiactl ] || { echo "skip: no NVIDIA driver on this machine"; exit 77; }
 
-cases=(--case 'copy.*' --case 'p2p.*' --case memory.copy)
-for one in all_reduce all_gather reduce_scatter sendrecv alltoall; do cases+=(--case "nccl.$one"); done
+cases=(--case 'copy.[hd]2[dh]@*/bandwidth*bytes=536870912,*' --case copy.bidir --case copy.all --case 'copy.latency@*/chase*' --case 'p2p.*' --case memory.copy)
+for one in all_reduce all_gather reduce_scatter sendrecv alltoall; do
+    for size in '[!24]' '2[!1]' '4[!2]'; do cases+=(--case "nccl.$one@*/busbw*bytes=$size*"); done # not 2 and 4 GiB
+done
 slow=0
 files=()
 for run in $(seq "$runs"); do
