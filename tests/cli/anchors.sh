@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# tests/gpu/anchors.py on made-up runs and on the recorded one: what is inside, outside, faster, too wide.
+# tests/gpu/anchors.py on made-up and recorded runs: what is inside, outside, faster, too wide, and ratios to peers.
 . "$GPUVET_SOURCE/tests/cli/lib.sh"
 anchors=$GPUVET_SOURCE/tests/gpu/anchors.py
 
@@ -65,4 +65,37 @@ recorded=$GPUVET_SOURCE/results/reference/h200-x2-p2p-nccl/standard.jsonl.gz
 expect 1 python3 "$anchors" "$recorded"
 told "| nccl.all_gather | 64 MiB |"
 told "No record says how wide"
+
+# Beside peers in alternation: five pairs are judged by their ratio, whatever the stored range says.
+kept=$GPUVET_SOURCE/results/reference/h200-x2-peers
+ours=("$kept"/ours-[1-5].jsonl.gz)
+mkdir peers
+tar -xzf "$kept/peers.tar.gz" -C peers
+expect 1 python3 "$anchors" --beside peers "${ours[@]}" # of the width of intervals alone
+told "65 figures, 0 outside, too many series are wide"
+told "| nccl.all_reduce 64 MiB, us | 249 to 251.5 (median 249.53) | 248.8 to 250 (median 249.3) | 5 | 1.002 (0.998 to 1.006) | ± 1 % | inside |"
+told "| copy.bidir h2d 0000:00:06.0, GB/s |"
+told "| copy.all d2h sum, GB/s |"
+# The committed table is what it prints.
+sed '/^| case | where/,/^$/d' out | cmp - "$kept/beside-peers.md" || fail "beside-peers.md is not what the files say"
+# The same with a peer that is 5 % faster: the large ones are outside, each by its ratio.
+mkdir faster
+python3 - <<'P'
+import glob, os
+for path in glob.glob("peers/*.txt"):
+    lines = []
+    for line in open(path):
+        w = line.split()
+        if len(w) > 8 and w[0].isdigit() and w[2] == "float":
+            w[5] = f"{float(w[5]) / 1.05:.3f}"
+            line = " ".join(w) + "\n"
+        lines.append(line)
+    open("faster/" + os.path.basename(path), "w").writelines(lines)
+P
+expect 1 python3 "$anchors" --beside faster "${ours[@]}"
+told "| 1.053 (1.048 to 1.056) | ± 1 % | OUTSIDE |"
+lacks out "65 figures, 0 outside"
+# Four pairs are too few: the ranges judge, or where there is nothing else, nothing does.
+expect 2 python3 "$anchors" --beside peers "${ours[@]:0:4}"
+has err "fewer than 5 pairs"
 exit 0

@@ -1,22 +1,40 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Sets runs' figures beside what unmodified peers measured on such a machine (lowest to highest of five runs).
-Usage: anchors.py RUN.jsonl[.gz]... Several runs: lowest, highest and median over the rounds of all.
+Usage: anchors.py [--beside FOLDER] RUN.jsonl[.gz]... Several runs: lowest, highest and median over the rounds of all.
 
 A figure must lie within the range widened by the tolerance of its kind: copy engine 0.5 %, kernel 1 %, latency 3 % (and
 2 % between GPUs). Both sides count: too high is as wrong. Collectives: times of nccl-tests' loop (`time_us` of the busbw
 records, out of place, float, 2 ranks): from 16 MiB within 1 % of the peer's median, from 1 MiB within 3 %, or inside its
 range where that is wider; below 1 MiB inside the range, and a time under it is `faster`: no failure, since how threads
 meet decides small ones more than the machine does. Then how many series from 2 MiB up are flagged `spread` (at most 5 %
-may), and how wide their intervals are. Exit 1 when something is outside, 77 when the machine is another kind."""
+may), and how wide their intervals are. 
+--beside FOLDER: what peers measured on the same machine in alternation with these runs, peer-COLLECTIVE-I.txt
+(nccl-tests) and nvbw-I.txt (nvbandwidth's test cases), I the place of a run among the arguments. From five pairs on a
+figure is judged by the ratio ours / peer alone, since a machine's own ranges may be other than those above: the median
+of the ratios within 1 % (copy engine; collectives from 16 MiB) or 3 % (from 1 MiB), both sides. It is OUTSIDE when all
+pairs are (lowest and highest of five hold the ratio's median in 94 of 100 cases); when only the median is, the pairs
+do not tell: `unclear`. Below 1 MiB, slower in every pair is OUTSIDE.
+
+Exit 1 when something is outside, 77 when the machine is another kind."""
+import argparse
 import collections
 import datetime
+import glob
 import gzip
 import json
+import os
+import re
 import statistics
 import sys
 
 ANY = object()
+PAIRS_LEAST = 5
+# nvbandwidth's test case: case and direction
+PEER_COPIES = {
+    "host_to_device_bidirectional_memcpy_ce": ("copy.bidir", "h2d"), "device_to_host_bidirectional_memcpy_ce": ("copy.bidir", "d2h"),
+    "host_to_all_memcpy_ce": ("copy.all", "h2d"), "all_to_host_memcpy_ce": ("copy.all", "d2h"),
+}
 CE, SM, LATENCY, PEER_LATENCY = 0.005, 0.01, 0.03, 0.02
 # case, metric, what where and params must hold, lowest, highest, tolerance, the peer's name
 ANCHORS = [
@@ -78,6 +96,7 @@ def records(path):
 class Runs:
     def __init__(self, paths):
         self.names, self.took = set(), []
+        self.bdfs = {}  # UUID: PCI address
         self.figures = {}  # key: (record, a figure each round)
         self.times = collections.defaultdict(list)  # collective, bytes: us
         self.loops = collections.defaultdict(list)  # key of a series from 2 MiB up: (flagged, width) each round
@@ -89,6 +108,7 @@ class Runs:
         for r in records(path):
             if r.get("type") == "header":
                 started = r["started"]
+                self.bdfs.update({g["uuid"]: g["bdf"] for g in r.get("gpus", [])})
                 self.names |= {v for k, v in r["environment"].items() if k.startswith("gpu.") and k.endswith(".name")}
             elif r.get("type") == "footer":
                 moments = [datetime.datetime.fromisoformat(x.replace("Z", "+00:00")) for x in (started, r["finished"])]
@@ -118,12 +138,93 @@ def measured(values):
     return f"{min(values):.4g} to {max(values):.4g} (median {statistics.median(values):.5g})"
 
 
-def copies(runs):
+def peer_times(folder, place):
+    """Of nccl-tests: out of place, {(case, bytes): us}."""
+    found = {}
+    for path in glob.glob(os.path.join(folder, f"peer-*-{place}.txt")):
+        case = "nccl." + os.path.basename(path)[len("peer-"):-len(f"-{place}.txt")]
+        for line in open(path):
+            w = line.split()
+            if len(w) > 8 and w[0].isdigit() and w[2] == "float":
+                found[(case, int(w[0]))] = float(w[5])
+    return found
+
+
+def peer_copies(folder, place):
+    """Of nvbandwidth: {(case, direction, PCI address, or "" of all together): GB/s}."""
+    found, bdfs = {}, {}
+    path = os.path.join(folder, f"nvbw-{place}.txt")
+    for line in open(path) if os.path.exists(path) else []:
+        device = re.match(r"# Device (\d+): .*\(([0-9a-fA-F:.]+)\)", line)
+        if device:
+            bdfs[device[1]] = device[2].lower()
+        w = line.split()
+        if w and w[0] in PEER_COPIES:
+            for gpu, value in re.findall(r"gpu(\d+)=([\d.]+)", line):
+                found[(*PEER_COPIES[w[0]], bdfs.get(gpu, gpu))] = float(value)
+            total = re.search(r"SUM=([\d.]+)", line)
+            if total and PEER_COPIES[w[0]][0] == "copy.all":
+                found[(*PEER_COPIES[w[0]], "")] = float(total[1])
+    return found
+
+
+def copy_key(record, bdfs):
+    """That of peer_copies, or None where no peer has it."""
+    direction = record["params"].get("direction")
+    if record["params"].get("engine") != "ce" or (record["case"], direction) not in PEER_COPIES.values():
+        return None
+    return (record["case"], direction, bdfs.get(record["where"].get("gpu"), "").lower())
+
+
+def pairs_of(folder, paths):
+    """(case, bytes) or (case, direction, PCI address): (ours, the peer's) of each run."""
+    pairs = collections.defaultdict(list)
+    for place, path in enumerate(paths, 1):
+        one, theirs = Runs([path]), {**peer_times(folder, place), **peer_copies(folder, place)}
+        ours = {k: statistics.median(v) for k, v in one.times.items() if None not in v}
+        for record, rounds in one.figures.values():
+            key = copy_key(record, one.bdfs)
+            if key is not None:
+                ours[key] = statistics.median(rounds)
+        for key in ours.keys() & theirs.keys():
+            pairs[key].append((ours[key], theirs[key]))
+    return {k: v for k, v in pairs.items() if len(v) >= PAIRS_LEAST}
+
+
+def pair_verdict(ratios, tolerance):
+    if tolerance is None:
+        return "OUTSIDE" if min(ratios) > 1 else "faster" if max(ratios) < 1 else "inside"
+    if abs(statistics.median(ratios) - 1) <= tolerance:
+        return "inside"
+    return "OUTSIDE" if min(ratios) > 1 + tolerance or max(ratios) < 1 - tolerance else "unclear"
+
+
+def beside(pairs):
+    """Prints the ratios; how many there are, and how many are outside."""
+    words = collections.Counter()
+    print("\n| figure | ours | peer, in alternation | pairs | ours / peer | tolerance | |\n|---|---|---|---|---|---|---|")
+    for key, both in sorted(pairs.items()):
+        ratios = [a / b for a, b in both]
+        collective = len(key) == 2
+        tolerance = 0.01 if not collective or key[1] >= 16 * MIB else 0.03 if key[1] >= MIB else None
+        word = pair_verdict(ratios, tolerance)
+        words[word] += 1
+        name = f"{key[0]} {shown_size(key[1])}, us" if collective else f"{key[0]} {key[1]} {key[2] or 'sum'}, GB/s"
+        print(f"| {name} | {measured([a for a, _ in both])} | {measured([b for _, b in both])} | {len(both)} "
+              f"| {statistics.median(ratios):.3f} ({min(ratios):.3f} to {max(ratios):.3f}) "
+              f"| {'not slower' if tolerance is None else f'± {tolerance * 100:g} %'} | {word} |")
+    print(f"\n{sum(words.values())} ratios: " + ", ".join(f"{n} {word}" for word, n in sorted(words.items())) + ".")
+    return sum(words.values()), words["OUTSIDE"]
+
+
+def copies(runs, pairs):
     outside = seen = 0
     for (case, metric, _, _), (record, rounds) in sorted(runs.figures.items()):
         both = {**record["where"], **record["params"]}
         for a_case, a_metric, wanted, low, high, tolerance, peer in ANCHORS:
             if (case, metric) != (a_case, a_metric) or any((k not in both) if v is ANY else (both.get(k) != v) for k, v in wanted.items()):
+                continue
+            if copy_key(record, runs.bdfs) in pairs:
                 continue
             value = statistics.median(rounds)
             good = low * (1 - tolerance) <= value <= high * (1 + tolerance)
@@ -144,12 +245,12 @@ def verdict(value, size, low, high, median):
     return f"OUTSIDE ({(value / median - 1) * 100:+.1f} % of the median)"
 
 
-def collectives(runs):
+def collectives(runs, pairs):
     seen = outside = faster = 0
     for case, sizes in COLLECTIVES.items():
         for size, (low, high, median) in sizes.items():
             values = [v for v in runs.times.get((case, size), []) if v is not None]
-            if not values:
+            if not values or (case, size) in pairs:
                 continue
             word = verdict(statistics.median(values), size, low, high, median)
             seen += 1
@@ -182,19 +283,25 @@ def spread(runs):
 
 
 def main():
-    if len(sys.argv) < 2:
-        print(__doc__, file=sys.stderr)
-        sys.exit(2)
-    runs = Runs(sys.argv[1:])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--beside", metavar="FOLDER")
+    parser.add_argument("runs", nargs="+", metavar="RUN")
+    given = parser.parse_args()
+    runs = Runs(given.runs)
     if not runs.names or any("H200" not in n for n in runs.names):
         print(f"skip: the anchors are an H200's, this is {sorted(runs.names)}")
         sys.exit(77)
+    pairs = pairs_of(given.beside, given.runs) if given.beside else {}
+    if given.beside and not pairs:
+        print(f"{given.beside}: fewer than {PAIRS_LEAST} pairs of any figure", file=sys.stderr)
+        sys.exit(2)
     print("| case | where and parameters | measured | anchor | peer | |\n|---|---|---|---|---|---|")
-    (seen, outside), (more, more_outside) = copies(runs), collectives(runs)
+    counts = [copies(runs, pairs), collectives(runs, pairs)] + ([beside(pairs)] if pairs else [])
+    seen, outside = sum(n for n, _ in counts), sum(n for _, n in counts)
     wide = spread(runs)
-    print(f"\n{len(sys.argv) - 1} runs, {', '.join(f'{s:.0f} s' for s in runs.took)}; {seen + more} figures, {outside + more_outside} outside"
+    print(f"\n{len(given.runs)} runs, {', '.join(f'{s:.0f} s' for s in runs.took)}; {seen} figures, {outside} outside"
           + (", too many series are wide" if wide else ""))
-    sys.exit(1 if outside + more_outside or wide or not seen + more else 0)
+    sys.exit(1 if outside or wide or not seen else 0)
 
 
 if __name__ == "__main__":
