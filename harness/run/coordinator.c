@@ -9,7 +9,6 @@
 #include "run/where.h"
 
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -194,7 +193,8 @@ static const char *known_trouble(const struct run_place *place, const struct pla
     return place->cuda_broken != NULL && item->bench->needs.gpus > 0 ? place->cuda_broken : NULL;
 }
 
-/* The item's GPUs and what the keeper said of them; the time that asking took is no secret. */
+/* The item's GPUs, what the keeper said of them before and after, and how long asking took (recorded: it is
+ * part of what a round costs). */
 struct watched {
     js *uuids, *before, *after; /* owned; NULL: not known */
     int64_t asked_ns;
@@ -209,7 +209,7 @@ static js *ask_counters(const struct coordinator *c, struct watched *w, bool who
     return counters;
 }
 
-/* Takes apart what was watched. */
+/* Releases what was watched. */
 static void add_gpu_state(const struct coordinator *c, js *record, struct watched *w, const js *measured) {
     js *state = gpu_state_between(w->before, w->after);
     state = gpu_state_add_links(state, w->uuids, js_get(measured, "link"));
@@ -228,7 +228,8 @@ static void add_gpu_state(const struct coordinator *c, js *record, struct watche
     js_free(w->after);
 }
 
-/* What did not come to its end while the CPU was taken away may have come to none for that. */
+/* An item that failed or hung while a quota held it back may have done so for want of CPU time: its reason
+ * says both. */
 static void add_quota(js *record, const struct item_answer *answer) {
     const char *outcome = js_get_string(record, "outcome", "");
     js_append_string(js_get(record, "flags"), "cpu-quota");

@@ -55,7 +55,7 @@ static bool time_ungated(const struct bench_case *bench, struct case_context *co
     return issued && gpu_stream_wait(t->stream, err) && gpu_event_elapsed(t->start, t->stop, seconds, err);
 }
 
-/* Until two batches in a row are alike: by then clock, P-state and link have settled. */
+/* Until two batches in a row agree (run/steady.h): by then clock, P-state and link have settled. */
 static bool warm_up(const struct bench_case *bench, struct case_context *context, struct timer *t, int count,
                     struct error *err) {
     int64_t end = clock_raw() + warm_limit_ns;
@@ -94,7 +94,7 @@ static double value_of(const struct metric *metric, double seconds, double work)
 }
 
 static bool sample_gated(const struct bench_case *bench, const struct metric *metric,
-                         struct case_context *context, struct samples *out, js *mhz, struct error *err) {
+                         struct case_context *context, struct samples *out, struct error *err) {
     int operations = context->operations;
     if (operations < 1 || operations > GPU_GATE_MAX_OPERATIONS)
         return FAIL(err, ERROR_DATA, "%d operations a sample: 1 to %d can wait behind the gate", operations,
@@ -109,7 +109,7 @@ static bool sample_gated(const struct bench_case *bench, const struct metric *me
             break;
         double work = bench->work != NULL ? bench->work(context) : 0;
         samples_add(out, value_of(metric, seconds / operations, work));
-        js_append_number(mhz, gpu_clock_probe_mhz(t.probe));
+        js_append_number(context->sm_mhz, gpu_clock_probe_mhz(t.probe));
     }
     timer_free(&t);
     return good;
@@ -198,21 +198,20 @@ static bool set_place(struct case_context *context, js *result, struct error *er
 static bool measure(const struct bench_case *bench, const struct metric *metric, struct case_context *context,
                     js *result, struct error *err) {
     struct samples samples = {0};
-    js *mhz = context->sm_mhz;
     bool gated = metric->timing == TIMING_GATED;
     bool good = set_place(context, result, err) && (bench->prepare == NULL || bench->prepare(context, err));
     if (gated && bench->by_host != NULL)
         gated = !bench->by_host(context);
     if (good)
-        good = gated ? sample_gated(bench, metric, context, &samples, mhz, err)
+        good = gated ? sample_gated(bench, metric, context, &samples, err)
                      : (bench->poison == NULL || bench->poison(context, err)) &&
                            bench->sample(context, &samples, err);
     js *values = js_new_array();
     for (size_t i = 0; i < samples.count; i++)
         js_append_number(values, samples.values[i]);
     js_set(result, "samples", values);
-    if (js_length(mhz) > 0)
-        js_set(result, "sm_mhz", js_keep(mhz));
+    if (js_length(context->sm_mhz) > 0)
+        js_set(result, "sm_mhz", js_keep(context->sm_mhz));
     free(samples.values);
     if (good && samples.count == 0)
         good = FAIL(err, ERROR_DATA, "no sample was accepted");

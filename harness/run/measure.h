@@ -11,8 +11,9 @@
 struct shelf;
 
 /* `item` is the message of the coordinator (docs/formats.md, "Messages"). Returns the record's measured part:
- * outcome, reason, samples, sm_mhz, flags, verify, pin, detail (owned). Never NULL. "sticky" is true when a
- * GPU's context no longer works: the process must be replaced. `shelf` holds what cases keep between items.
+ * outcome, reason, samples, sm_mhz, flags, verify, pin, detail, link (owned). Never NULL. "sticky" is true
+ * when a GPU's context no longer works: the process must be replaced. `shelf` holds what cases keep between
+ * items.
  */
 js *measure_item(const js *item, struct shelf *shelf);
 

@@ -92,10 +92,10 @@ static enum wait_outcome next_message(struct session *s, int64_t end, struct int
     }
 }
 
-static void end_session(struct session *s, int64_t patience_ns, int *status) {
+static void end_session(struct session *s, int64_t patience_ns) {
     channel_close(&s->channel);
     s->process.to = s->process.from = -1; /* the channel owned them */
-    spawned_end(&s->process, patience_ns, status);
+    spawned_end(&s->process, patience_ns, NULL);
     text_free(&s->errors);
     js_free(s->facts);
     *s = (struct session){0};
@@ -141,7 +141,8 @@ static bool greet(struct session *s, bool facts, struct interrupt *interrupt, st
     if (got == WAIT_INTERRUPTED)
         return FAIL(err, ERROR_INTERRUPTED, "interrupted");
     if (got == WAIT_TIMEOUT)
-        return FAIL(err, ERROR_SYSTEM, "the worker did not greet within 90 s");
+        return FAIL(err, ERROR_SYSTEM, "the worker did not greet within %.0f s",
+                    (double)hello_limit_ns / 1e9);
     if (got == WAIT_BROKEN) {
         struct error broken = *err;
         return FAIL(err, ERROR_DATA, "the worker breaks the protocol as it greets: %.900s", broken.text);
@@ -211,7 +212,7 @@ static bool start_one_way(struct session *s, const struct target *target, int wa
                greet(s, facts, interrupt, err);
         *final = good || err->kind != ERROR_SYSTEM || !s->channel.ended;
         if (!good)
-            end_session(s, 0, NULL);
+            end_session(s, 0);
     }
     if (good) /* it removed its file before it said a word */
         undo_forget(target->undo, start.undo_id);
@@ -225,7 +226,7 @@ static bool wake(struct session *s, struct interrupt *interrupt, struct error *e
     s->parked = false;
     if (send_word(s, "wake", err) && greet(s, false, interrupt, err))
         return true;
-    end_session(s, 0, NULL);
+    end_session(s, 0);
     return RELAY(err);
 }
 
@@ -266,7 +267,7 @@ void session_park(struct session *s, struct interrupt *interrupt) {
     s->parked = answer != NULL;
     js_free(answer);
     if (!s->parked)
-        end_session(s, 0, NULL);
+        end_session(s, 0);
 }
 
 js *session_doctor(struct session *s, struct interrupt *interrupt, struct error *err) {
@@ -317,18 +318,10 @@ static bool take_message(struct item_answer *answer, js *message, int64_t id, st
     return true;
 }
 
-static bool send_beat(struct session *s, struct error *err) {
-    js *beat = message_new("beat");
-    bool good = channel_send(&s->channel, beat, send_limit_ns, err);
-    js_free(beat);
-    return good;
-}
-
 /* How the wait for an item ended, when not with "done". */
 static void judge_loss(struct session *s, enum wait_outcome got, const struct error *err,
                        struct item_answer *answer) {
     char text[1024];
-    int status = 0;
     if (got == WAIT_INTERRUPTED) {
         fail_answer(answer, "error", "interrupted");
     } else if (got == WAIT_TIMEOUT) {
@@ -340,7 +333,7 @@ static void judge_loss(struct session *s, enum wait_outcome got, const struct er
         snprintf(text, sizeof text, "the worker ended in the middle: %.900s", last_words(s));
         fail_answer(answer, "error", text);
     }
-    end_session(s, got == WAIT_INTERRUPTED ? 2 * NS_PER_S : 0, &status);
+    end_session(s, got == WAIT_INTERRUPTED ? 2 * NS_PER_S : 0);
 }
 
 void session_after_hang(struct session *s, const js *item, struct interrupt *interrupt,
@@ -358,7 +351,7 @@ void session_after_hang(struct session *s, const js *item, struct interrupt *int
     js_set_string(answer->node, "reason",
                   said != NULL ? "the worker speaks of another item than the one that hung" : err.text);
     js_free(said);
-    end_session(s, 0, NULL);
+    end_session(s, 0);
 }
 
 /* How long ago the deadline of an item begun at `start` was. */
@@ -408,7 +401,7 @@ bool session_run(struct session *s, js *item, struct interrupt *interrupt, struc
         /* Also while the other side speaks: its beats say nothing about ours. */
         if (got == WAIT_MESSAGE && !quiet && now - said >= beat_every_ns) {
             said = now;
-            got = send_beat(s, &err) ? WAIT_MESSAGE : WAIT_ENDED;
+            got = send_word(s, "beat", &err) ? WAIT_MESSAGE : WAIT_ENDED;
         }
     }
     answer->verdict_ms = ms_after_deadline(item, start);
@@ -425,5 +418,5 @@ void session_close(struct session *s) {
     js *bye = message_new("bye");
     channel_send(&s->channel, bye, NS_PER_S, &ignored);
     js_free(bye);
-    end_session(s, 5 * NS_PER_S, NULL);
+    end_session(s, 5 * NS_PER_S);
 }

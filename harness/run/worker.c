@@ -340,7 +340,8 @@ static bool on_time(struct supervisor *s, struct error *err) {
     if (s->item != NULL && s->quiet)
         return true;
     if (now - s->last_heard >= silence_limit_ns)
-        return FAIL(err, ERROR_SYSTEM, "the coordinator has been silent for 5 s");
+        return FAIL(err, ERROR_SYSTEM, "the coordinator has been silent for %.0f s",
+                    (double)silence_limit_ns / 1e9);
     if (now - s->last_said < beat_every_ns)
         return true;
     js *beat = message_new("beat");
@@ -458,12 +459,11 @@ int worker_main(const struct worker_options *options) {
         view_take_init_limits();
     signal(SIGPIPE, SIG_IGN);
     take_protocol(&s.coordinator);
-    bool good = true;
     if (options->parked && !wait_parked(&s, &err)) {
         channel_close(&s.coordinator);
         return err.kind == ERROR_NONE ? 0 : 1;
     }
-    good = greet(&s, options->facts, &err);
+    bool good = greet(&s, options->facts, &err);
     s.last_heard = clock_now(&s.clock);
     while (good && !s.over)
         good = turn(&s, &err);
