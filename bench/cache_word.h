@@ -13,6 +13,7 @@ const char *cache_word(double walked, double least, double most);
 /* By the L2 of a GPU of that compute capability: NVML does not tell its size, and architectures differ. */
 const char *cache_word_gpu(const struct gpu_info *gpu, double walked);
 
+/* Sets the attribute. */
 void cache_set(struct instance *instance, const char *word);
 
 #endif

@@ -16,7 +16,7 @@ struct chase_run {
 /* Whether this instance of the case is a chase. */
 bool chase_is_wanted(const struct case_context *context);
 
-/* All but the memory. */
+/* From the parameters, all but the memory. ERROR_DATA where the buffer is no multiple of the stride. */
 bool chase_plan(const struct case_context *context, struct gpu_chase *out, struct error *err);
 
 /* One sweep by the context's first GPU, which is current; its result is in `run->last`. */

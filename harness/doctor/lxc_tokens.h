@@ -5,9 +5,9 @@
 
 #include "doctor/doctor.h"
 
-/* Adds lxc.major-hex or lxc.not-decimal for each, but for lines that a finding has told already: LXC does not
- * start a container with one, however right the other lines are. One that this host's cgroup version ignores
- * is dead. */
+/* Adds lxc.major-hex or lxc.not-decimal for each line that no finding has told yet: with cgroup v1 LXC does
+ * not start the container, with v2 it leaves the rule out. lxc.rule-dead for one by a key that this host's
+ * cgroup version ignores. */
 void lxc_tokens_check(const struct scene *scene, struct findings *out, const struct container *c);
 
 #endif

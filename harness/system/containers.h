@@ -31,12 +31,12 @@ struct device_rule {
 /* One node that goes in. */
 struct device_entry {
     char *file;
-    int line; /* 0: not known (CDI) */
+    int line; /* 0: not known (CDI, Docker) */
     char *text;
     char *host_path;   /* "/dev/nvidia0" */
     int major, minor;  /* as written (CDI); -1 none */
-    bool by_manager;   /* dev0: entries, CDI: the manager makes node and rule at each start */
-    bool denies_write; /* deny-write=1 of a dev0: entry: it may be read only */
+    bool by_manager;   /* dev0:, CDI, --device: the manager makes node and rule at each start */
+    bool denies_write; /* deny-write=1 of dev0:, no w of --device: it may be read only */
     bool creates_file; /* create=file: a regular file stands there when the host's node is absent */
 };
 
@@ -70,6 +70,8 @@ struct container_list {
     size_t count, capacity;
 };
 
+/* Never fails: a file that cannot be opened is not in the list, one that makes no sense has its `problem`.
+ * Release with containers_free. */
 void containers_read(const struct source *source, struct container_list *out);
 void containers_free(struct container_list *list);
 

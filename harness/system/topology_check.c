@@ -58,6 +58,7 @@ static const char *tag_end(const char *at, const char *end) {
     return at;
 }
 
+/* One pass over a text of any shape: each tag is looked for from the end of the one before. */
 bool topology_check(const char *xml, size_t length, struct error *err) {
     static const char object[] = "<object";
     const char *end = xml + length;
@@ -75,10 +76,12 @@ bool topology_check(const char *xml, size_t length, struct error *err) {
         if (size <= sizeof object - 1 || memcmp(at, object, sizeof object - 1) != 0)
             continue;
         unsigned sets = sets_of(at + sizeof object - 1, close);
-        if ((sets & CPUSET && !(sets & COMPLETE_CPUSET)) || (sets & NODESET && !(sets & COMPLETE_NODESET)))
-            return FAIL(err, ERROR_DATA, "the topology has an object with a %s and no complete_%s",
-                        sets & NODESET && !(sets & COMPLETE_NODESET) ? "nodeset" : "cpuset",
-                        sets & NODESET && !(sets & COMPLETE_NODESET) ? "nodeset" : "cpuset");
+        bool nodes_alone = (sets & (NODESET | COMPLETE_NODESET)) == NODESET;
+        bool cpus_alone = (sets & (CPUSET | COMPLETE_CPUSET)) == CPUSET;
+        const char *alone = nodes_alone ? "nodeset" : "cpuset";
+        if (nodes_alone || cpus_alone)
+            return FAIL(err, ERROR_DATA, "the topology has an object with a %s and no complete_%s", alone,
+                        alone);
     }
     return true;
 }

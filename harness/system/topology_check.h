@@ -10,7 +10,7 @@
 
 /* Refused: elements nested deeper than any machine's (hwloc recurses), and objects with a cpuset or nodeset
  * without the complete_ one beside it, which hwloc always writes and takes for granted. Other faults are
- * hwloc's to find. */
+ * hwloc's to find. False: ERROR_DATA. */
 bool topology_check(const char *xml, size_t length, struct error *err);
 
 #endif
