@@ -27,7 +27,7 @@ for run in $(seq "$runs"); do
     echo "run $run: status $status, $took ms"
     [ "$took" -le 30000 ] || slow=1
     newest=$(find "$GPUVET_RESULTS/runs" -name '*.jsonl' -printf '%T@ %p\n' | sort -n | tail -1 | cut -d' ' -f2-)
-    gzip -9 -c "$newest" >"$out/peers-$run.jsonl.gz"
+    sed "1s#\"$program\"#\"gpuvet\"#" "$newest" | gzip -9n >"$out/peers-$run.jsonl.gz" # without its folder
     files+=("$out/peers-$run.jsonl.gz")
 done
 python3 "$here/anchors.py" "${files[@]}" | tee "$out/anchors.md"

@@ -16,7 +16,7 @@ export GPUVET_RESULTS=/tmp/gpuvet-nccl GPUVET_LOCK=/tmp/gpuvet-nccl.lock
 failures=0
 wrong() { echo "FAIL: $*"; failures=$((failures + 1)); }
 newest() { find "$GPUVET_RESULTS/runs" -name '*.jsonl' -printf '%T@ %p\n' | sort -n | tail -1 | cut -d' ' -f2-; }
-keep() { gzip -9 -c "$(newest)" >"$out/$1.jsonl.gz"; }
+keep() { sed "1s#\"$program\"#\"gpuvet\"#" "$(newest)" | gzip -9n >"$out/$1.jsonl.gz"; } # without its folder
 
 [ -e /dev/nvidiactl ] || { echo "skip: no NVIDIA driver on this machine"; exit 77; }
 gpus=$(nvidia-smi -L | wc -l)
