@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fnmatch.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -164,6 +165,13 @@ bool text_to_double(const char *s, double *out) {
         return false;
     *out = value;
     return true;
+}
+
+const char *text_figure(double value, char out[TEXT_FIGURE_SIZE]) {
+    static const double least = 9999.5, most = 1e15; /* between them %.4g would write an exponent */
+    bool whole = fabs(value) >= least && fabs(value) < most;
+    snprintf(out, TEXT_FIGURE_SIZE, whole ? "%.0f" : "%.4g", value);
+    return out;
 }
 
 bool text_matches(const char *pattern, const char *s) {

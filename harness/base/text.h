@@ -48,6 +48,11 @@ char *text_trim(char *s);
 bool text_to_int(const char *s, int64_t *out); /* decimal, or 0x… hexadecimal */
 bool text_to_double(const char *s, double *out);
 
+/* A figure for people: four digits, more before the point where there are more, so that 17560 is no
+ * "1.756e+04". `out` is the result. */
+enum { TEXT_FIGURE_SIZE = 24 };
+const char *text_figure(double value, char out[TEXT_FIGURE_SIZE]);
+
 /* fnmatch over a whole string ('*', '?', '[…]'; '/' is no special character). */
 bool text_matches(const char *pattern, const char *s);
 

@@ -188,15 +188,25 @@ static void clear_line(struct run_table *table) {
     table->shown = false;
 }
 
+static double elapsed_s(const struct run_table *table) {
+    return (double)(clock_now(table->clock) - table->started) / 1e9;
+}
+
+/* What was predicted, or what the rounds so far come to where those took longer (a busy machine). */
+static double seconds_in_all(const struct run_table *table) {
+    double by_rounds = table->round > 0 ? table->rounds_s / table->round * table->rounds : 0;
+    return fmax(table->predicted_s, by_rounds);
+}
+
 static void on_round(void *state, int round, int rounds) {
     struct run_table *table = state;
     table->round = round;
     table->rounds = rounds;
+    table->rounds_s = elapsed_s(table);
     if (table->progress)
         return;
-    double elapsed = (double)(clock_now(table->clock) - table->started) / 1e9;
     fprintf(stderr, "gpuvet: round %d of %d, %.0f s so far, about %.0f s in all\n", round + 1, rounds,
-            elapsed, table->predicted_s);
+            table->rounds_s, seconds_in_all(table));
 }
 
 static void on_start(void *state, const struct plan_item *item, int round) {
@@ -205,8 +215,7 @@ static void on_start(void *state, const struct plan_item *item, int round) {
         return;
     struct text words = {0};
     describe_item(item, table->node, &words);
-    double elapsed = (double)(clock_now(table->clock) - table->started) / 1e9;
-    double left = fmax(0, table->predicted_s - elapsed);
+    double left = fmax(0, seconds_in_all(table) - elapsed_s(table));
     clear_line(table);
     int beside = snprintf(NULL, 0, "round %d/%d  %-19s  %3.0f s left", round + 1, table->rounds,
                           item->bench->name, left);
@@ -225,10 +234,11 @@ static void say_first(struct run_table *table, const struct view_row *row) {
     struct text words = {0};
     if (!table->progress || row->count != 1 || !row->series->primary)
         return;
+    char figure[TEXT_FIGURE_SIZE];
     describe_item(item, table->node, &words);
     clear_line(table);
-    fprintf(stderr, "%-19s %-44.44s %12.4g %s", item->bench->name, text_string(&words), row->values[0],
-            quantity_unit(item->instance.metric->quantity));
+    fprintf(stderr, "%-19s %-44.44s %12s %s", item->bench->name, text_string(&words),
+            text_figure(row->values[0], figure), quantity_unit(item->instance.metric->quantity));
     if (isfinite(item->instance.limit))
         fprintf(stderr, "  %.0f %% of limit", 100 * row->values[0] / item->instance.limit);
     if (isfinite(row->baseline))
@@ -295,8 +305,9 @@ static void print_row(const struct run_table *table, const struct view_row *row,
         fprintf(out, "%s: %s\n", row->bad > 0 ? row->outcome : "not measured", row->reason);
         return;
     }
-    fprintf(out, "%10.4g %-5s", stats_median(row->values, row->count),
-            quantity_unit(item->instance.metric->quantity));
+    const char *unit = quantity_unit(item->instance.metric->quantity);
+    char figure[TEXT_FIGURE_SIZE];
+    fprintf(out, "%10s %-5s", text_figure(stats_median(row->values, row->count), figure), unit);
     if (row->count > 1)
         fprintf(out, " %5.1f %%", 100 * spread_of(row));
     else
@@ -309,19 +320,26 @@ static void print_row(const struct run_table *table, const struct view_row *row,
     bool tail = strcmp(row->series->row->statistic, "p99") == 0 && isfinite(row->largest);
     fprintf(out, "  %s", row->verdict);
     if (tail)
-        fprintf(out, "%slargest of %zu: %.4g", row->verdict[0] != '\0' ? "; " : "", row->n_samples,
-                row->largest);
+        fprintf(out, "%slargest of %zu: %s %s", row->verdict[0] != '\0' ? "; " : "", row->n_samples,
+                text_figure(row->largest, figure), unit);
     if (row->bad > 0)
         fprintf(out, "%s%zu of %zu rounds: %s: %s", tail || row->verdict[0] != '\0' ? "; " : "", row->bad,
                 row->bad + row->count, row->outcome, row->reason);
     fputc('\n', out);
 }
 
+static bool is_compared(const struct run_table *table) {
+    for (size_t i = 0; i < table->n_rows; i++)
+        if (isfinite(table->rows[i].baseline) || table->rows[i].verdict[0] != '\0')
+            return true;
+    return false;
+}
+
 void run_table_print(const struct run_table *table, FILE *out) {
     clear_line((struct run_table *)table);
     if (table->n_rows > 0)
         fprintf(out, "%-19s %-14s %-46s %10s %-5s %7s %7s  %s\n", "case", "series", "where", "figure", "",
-                "spread", "limit", "against the baseline");
+                "spread", "limit", is_compared(table) ? "against the baseline" : "");
     for (int primary = 1; primary >= 0; primary--)
         for (size_t i = 0; i < table->n_rows; i++)
             if (table->rows[i].series->primary == (primary == 1) &&

@@ -33,6 +33,7 @@ struct run_table {
     int columns;   /* of it */
     bool shown;    /* a progress line stands there */
     int round, rounds;
+    double rounds_s; /* seconds that those before this one took */
 };
 
 void run_table_make(struct run_table *table, const struct plan *plan, const struct node *node,

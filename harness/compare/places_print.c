@@ -32,7 +32,9 @@ static const char *word_for(const struct decide_result *r) {
 
 static void print_row(const struct place_row *row, FILE *out) {
     const struct decide_result *r = &row->result;
-    fprintf(out, "  %-60.60s %9.4g %9.4g %-5s", row->label, r->before, r->after, row->unit);
+    char there[TEXT_FIGURE_SIZE], here[TEXT_FIGURE_SIZE];
+    fprintf(out, "  %-60.60s %9s %9s %-5s", row->label, text_figure(r->before, here),
+            text_figure(r->after, there), row->unit);
     if (isfinite(r->ratio))
         fprintf(out, " %+7.2f %%", 100 * (r->ratio - 1));
     if (isfinite(r->low) && isfinite(r->high))

@@ -52,8 +52,9 @@ static void print_row(FILE *out, const struct compare_row *row, int width) {
     const struct decide_result *r = &row->result;
     bool cut = strlen(row->label) > (size_t)width;
     char *unit = text_printable(row->unit);
-    fprintf(out, "  %-*.*s%s %9.4g -> %-9.4g %-5.8s", width - (cut ? 1 : 0), width - (cut ? 1 : 0),
-            row->label, cut ? "~" : "", r->before, r->after, unit);
+    char before[TEXT_FIGURE_SIZE], after[TEXT_FIGURE_SIZE];
+    fprintf(out, "  %-*.*s%s %9s -> %-9s %-5.8s", width - (cut ? 1 : 0), width - (cut ? 1 : 0), row->label,
+            cut ? "~" : "", text_figure(r->before, before), text_figure(r->after, after), unit);
     free(unit);
     put_change(out, r->ratio);
     if (isfinite(r->low) && isfinite(r->high))

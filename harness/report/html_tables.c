@@ -49,6 +49,7 @@ static void add_change(const struct row *row, struct text *out) {
 }
 
 static void add_row(const struct report *r, const struct row *row, struct text *out) {
+    char largest[TEXT_FIGURE_SIZE];
     bool compared = r->in->comparison != NULL;
     const char *why = row->series->bad_reason != NULL    ? row->series->bad_reason
                       : row->series->skip_reason != NULL ? row->series->skip_reason
@@ -62,8 +63,8 @@ static void add_row(const struct report *r, const struct row *row, struct text *
     }
     /* What the tail does not show; no figure to compare: the more samples, the larger it is. */
     if (text_ends(row->parts.metric, ".p99") && isfinite(row->series->largest))
-        text_addf(out, "<br><small>largest of %zu samples: %.4g</small>", row->series->n_samples,
-                  row->series->largest);
+        text_addf(out, "<br><small>largest of %zu samples: %s</small>", row->series->n_samples,
+                  text_figure(row->series->largest, largest));
     text_addf(out, "</td><td>%s</td>", row->primary ? "primary" : "descriptive");
     if (compared)
         html_cell(out, row->before.middle, 5);

@@ -10,15 +10,15 @@
 enum { MOST_ROWS = 50 };
 
 static void number(struct text *out, double value, const char *format) {
-    char words[40];
+    char words[TEXT_FIGURE_SIZE];
     if (!isfinite(value)) {
         text_add(out, "-");
         return;
     }
     if (strcmp(format, "%") == 0)
         text_addf(out, "%+.2f %%", 100 * (value - 1));
-    else if (snprintf(words, sizeof words, "%.4g", value) > 0)
-        text_add(out, words);
+    else
+        text_add(out, text_figure(value, words));
 }
 
 static void add_row(const struct row *row, struct text *out) {

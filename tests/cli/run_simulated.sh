@@ -6,6 +6,8 @@
 expect 0 "$GPUVET" run --simulate --from "$CAPTURES/guest-2gpu" --seed 7
 has out "copy.h2d"
 has out "made up"
+lacks out "against the baseline" # there is none
+grep -qE '^host\.wake +wake\.p99 .*  largest of 12000: [0-9.]+ us$' out || fail "no largest of a tail's samples, in its unit"
 a=$(last_run)
 expect 0 "$GPUVET" run --simulate --from "$CAPTURES/guest-2gpu" --seed 7
 b=$(last_run)

@@ -3,6 +3,7 @@
 
 #include "unit/unit.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,6 +65,20 @@ static void numbers_are_whole_strings(void **state) {
     const char *const bad_real[] = {"", " 1", "1,5", "1.5x", "1e999"};
     for (size_t k = 0; k < sizeof bad_real / sizeof *bad_real; k++)
         assert_false(text_to_double(bad_real[k], &d));
+}
+
+static void figures_have_no_exponent(void **state) {
+    (void)state;
+    static const struct {
+        double value;
+        const char *want;
+    } rows[] = {{17560.4, "17560"}, {9999.4, "9999"}, {9999.5, "10000"}, {-17560.4, "-17560"},
+                {3.14159, "3.142"}, {0, "0"},         {1e-9, "1e-09"},   {1e15, "1e+15"},
+                {NAN, "nan"},       {INFINITY, "inf"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char out[TEXT_FIGURE_SIZE];
+        assert_string_equal(text_figure(rows[i].value, out), rows[i].want);
+    }
 }
 
 static void trims(void **state) {
@@ -158,6 +173,7 @@ int main(void) {
         cmocka_unit_test(grows),
         cmocka_unit_test(splits_and_sorts),
         cmocka_unit_test(numbers_are_whole_strings),
+        cmocka_unit_test(figures_have_no_exponent),
         cmocka_unit_test(trims),
         cmocka_unit_test(matches_whole_strings),
         cmocka_unit_test(offers_the_nearest),
