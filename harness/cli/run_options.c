@@ -30,7 +30,7 @@ const struct option_row run_options[] = {
      .type = OPTION_LIST,
      .metavar = "PATTERN",
      .offset = AT(cases),
-     .help = "only cases ('copy.*') or series ('host.wake@*idle_us=50*') that match; several allowed"},
+     .help = "only cases ('copy.*') or series ('host.wake@*idle_us=50*') that match"},
     {.name = "gpu",
      .type = OPTION_LIST,
      .metavar = "GPU",
