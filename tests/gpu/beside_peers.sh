@@ -17,6 +17,8 @@ cases=(--case 'copy.[hd]2[dh]@*/bandwidth*bytes=536870912,*' --case copy.bidir -
 for one in all_reduce all_gather reduce_scatter sendrecv alltoall; do
     for size in '[!24]' '2[!1]' '4[!2]'; do cases+=(--case "nccl.$one@*/busbw*bytes=$size*"); done # not 2 and 4 GiB
 done
+# shellcheck source=tests/gpu/lib.sh
+. "$here/lib.sh"
 slow=0
 files=()
 for run in $(seq "$runs"); do
@@ -26,8 +28,7 @@ for run in $(seq "$runs"); do
     took=$((($(date +%s%N) - start) / 1000000))
     echo "run $run: status $status, $took ms"
     [ "$took" -le 30000 ] || slow=1
-    newest=$(find "$GPUVET_RESULTS/runs" -name '*.jsonl' -printf '%T@ %p\n' | sort -n | tail -1 | cut -d' ' -f2-)
-    sed "1s#\"$program\"#\"gpuvet\"#" "$newest" | gzip -9n >"$out/peers-$run.jsonl.gz" # without its folder
+    keep "peers-$run"
     files+=("$out/peers-$run.jsonl.gz")
 done
 python3 "$here/anchors.py" "${files[@]}" | tee "$out/anchors.md"

@@ -12,6 +12,8 @@ mkdir -p "$out"
 export GPUVET_RESULTS=${GPUVET_RESULTS:-/tmp/gpuvet-results} GPUVET_LOCK=${GPUVET_LOCK:-/tmp/gpuvet.lock}
 node=${GPUVET_LOOK_NODE:-/dev/nvidiactl}
 failures=0
+# shellcheck source=tests/gpu/lib.sh
+. "$here/lib.sh"
 
 # expect STATUS COMMAND…
 expect() {
@@ -20,8 +22,6 @@ expect() {
     "$@" || got=$?
     [ "$got" = "$want" ] || { echo "FAIL: status $got instead of $want: $*"; failures=$((failures + 1)); }
 }
-newest() { find "$GPUVET_RESULTS/runs" -name '*.jsonl' -printf '%T@ %p\n' | sort -n | tail -1 | cut -d' ' -f2-; }
-keep() { gzip -9 -c "$(newest)" >"$out/$1.jsonl.gz"; }
 # field KEY: of the fault and corruption records of the newest run
 reasons() { grep '"type":"record"' "$(newest)" | grep -o '"outcome":"[a-z]*","reason":"[^"]*"' | sort | uniq -c; }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# incident.sh GPUVET OUT DEBDIR [mend]: the incident, for real, on a GPU machine: an LXC container whose configuration allows the
+# incident.sh PROGRAM OUT DEBDIR [mend]: the incident, for real, on a GPU machine: an LXC container whose configuration allows the
 # nvidia-uvm major of another kernel. nvidia-smi works in it, cuInit answers 999; doctor names it on both sides, a run
 # skips what needs a GPU there with that reason, --apply mends the file, the container is started again. Both ways: with a
 # baseline that knows the old number (the line is replaced) and without (the needed line is added, the stale one stays).
@@ -9,7 +9,7 @@
 # machine are written. With "mend" it ends once both containers are mended (20 s). About 200 s
 # with one GPU, 260 s with two. Into OUT: incident.txt, host-lxc.txt, broken, host-lxc and control (.jsonl.gz), details.tar.gz.
 set -u
-gpuvet=$(realpath "$1")
+program=$(realpath "$1")
 out=$2
 debs=$(realpath "$3")
 part=${4:-all}
@@ -50,11 +50,11 @@ expect() {
 says() { grep -qE -- "$2" "$work/$1" || bad "$1 does not say: $2"; }
 # shellcheck disable=SC2317 # called by way of expect
 inside() { lxc-attach --clear-env -n "$name" -- "$@"; }
-last_run() { find "$GPUVET_RESULTS/runs" -name '*.jsonl' -printf '%T@ %p\n' | sort -n | tail -1 | cut -d' ' -f2-; }
-keep() { gzip -9c "$(last_run)" >"$out/$1.jsonl.gz"; }
+# shellcheck source=tests/gpu/lib.sh
+. "$here/lib.sh"
 start() {
     bash "$here/lxc-gpu-rig.sh" start "$@" || give_up "the container does not start: $(tail -3 "/tmp/lxc-rig/$1.log" 2>/dev/null)"
-    cp "$gpuvet" /tmp/lxc-rig/root/tmp/gpuvet
+    cp "$program" /tmp/lxc-rig/root/tmp/gpuvet
 }
 check() { python3 "$here/incident_check.py" "$@" || bad "the run is not as it should be: $1"; }
 
@@ -77,31 +77,31 @@ for way in unknown known; do
     baseline=()
     if [ "$way" = known ]; then
         step "what the machine was before: a capture in which nvidia-uvm is $stale"
-        "$gpuvet" doctor --capture "$work/before" >/dev/null || [ $? = 1 ] || bad "no capture" # 1: it finds the fault
+        "$program" doctor --capture "$work/before" >/dev/null || [ $? = 1 ] || bad "no capture" # 1: it finds the fault
         sed -i "s/^ *$real nvidia-uvm\$/$stale nvidia-uvm/" "$work/before/root/proc/devices"
         baseline=(--baseline "$work/before")
     fi
     step "doctor on the host (${baseline[*]:-no baseline})"
-    expect 1 "$way-host.txt" "$gpuvet" doctor "${baseline[@]}"
+    expect 1 "$way-host.txt" "$program" doctor "${baseline[@]}"
     says "$way-host.txt" "container $name"
     says "$way-host.txt" "c $real:\* rwm"
     step "host and container side by side, while it is broken"
-    expect 1 "$way-broken-run.txt" "$gpuvet" run --profile quick --allow-busy --no-baseline --rounds 2 --label broken \
+    expect 1 "$way-broken-run.txt" "$program" run --profile quick --allow-busy --no-baseline --rounds 2 --label broken \
         --in host --in "lxc:$name" --case 'copy.latency@*/call*bytes=4096*' --case 'host.frequency@*cores=one*'
     says "$way-broken-run.txt" "skipped there: host is fine; the device cgroup denies"
-    check broken "$(last_run)" "lxc:$name" "c $real:0" "/var/lib/lxc/$name/config line $line says" "$stale"
+    check broken "$(newest)" "lxc:$name" "c $real:0" "/var/lib/lxc/$name/config line $line says" "$stale"
     keep broken
     step "the mend, shown"
-    expect 1 "$way-fix.txt" "$gpuvet" doctor --fix "lxc:$name" "${baseline[@]}"
+    expect 1 "$way-fix.txt" "$program" doctor --fix "lxc:$name" "${baseline[@]}"
     step "the mend, made"
-    expect 0 "$way-apply.txt" "$gpuvet" doctor --fix "lxc:$name" "${baseline[@]}" --apply
+    expect 0 "$way-apply.txt" "$program" doctor --fix "lxc:$name" "${baseline[@]}" --apply
     says "$way-apply.txt" "is changed; the old one is /var/lib/gpuvet/backup/"
     grep -n devices.allow "/var/lib/lxc/$name/config"
     step "started again"
     bash "$here/lxc-gpu-rig.sh" stop "$name"
     start "$name"
     expect 0 "$way-inside-mended.txt" inside /tmp/gpuvet doctor
-    expect 0 "$way-host-mended.txt" "$gpuvet" doctor
+    expect 0 "$way-host-mended.txt" "$program" doctor
     [ "$way" = known ] || bash "$here/lxc-gpu-rig.sh" stop "$name"
 done
 
@@ -112,14 +112,14 @@ fi
 
 step "every case on host and container"
 status=0
-timeout -s INT 170 "$gpuvet" run --profile standard --rounds 5 --allow-busy --no-baseline --label host-lxc --in host \
+timeout -s INT 170 "$program" run --profile standard --rounds 5 --allow-busy --no-baseline --label host-lxc --in host \
     --in "lxc:$name" >"$work/host-lxc.txt" 2>&1 || status=$?
 cat "$work/host-lxc.txt"
 cp "$work/host-lxc.txt" "$out/"
 # 1: an item was lost; which, and whether that matters, is for the check to say.
 [ "$status" = 0 ] || [ "$status" = 1 ] || bad "status $status of the run on host and container"
 keep host-lxc
-check cases "$(last_run)" "lxc:$name" "$here/../../bench"
+check cases "$(newest)" "lxc:$name" "$here/../../bench"
 bash "$here/lxc-gpu-rig.sh" stop "$name"
 
 # As the container has it: an environment of its own, the same libraries.
@@ -128,7 +128,7 @@ for i in 1 2 3; do
     step "control $i of 3: the host against itself, every quick case"
     [ $((SECONDS + 85)) -lt $longest ] || { bad "no time is left for it"; break; }
     status=0
-    timeout -s INT 100 "$gpuvet" run --profile quick --allow-busy --no-baseline --no-own-placement --seed "$i" --label control \
+    timeout -s INT 100 "$program" run --profile quick --allow-busy --no-baseline --no-own-placement --seed "$i" --label control \
         --json --in host --in command:/tmp/self.argv >"$work/control-$i.json" 2>"$work/control-$i.err" || status=$?
     [ "$status" = 0 ] || [ "$status" = 1 ] || { cat "$work/control-$i.err"; bad "status $status of control $i"; }
     check control "$work/control-$i.json"

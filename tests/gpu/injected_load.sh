@@ -20,11 +20,12 @@ gpu_cases=(--case 'launch.latency@*after=busy,*wait=spin*' --case 'launch.latenc
     --case 'copy.h2d@*role=local;bytes=536870912,*engine=ce,memory=pinned*' --case 'copy.d2h@*role=local;bytes=536870912,*engine=ce,memory=pinned*'
     --case 'copy.latency@*/call{*role=local;after=busy,bytes=4096,*memory=pinned,wait=spin*' --case memory.copy)
 failures=0
+# shellcheck source=tests/gpu/lib.sh
+. "$here/lib.sh"
 if [ "$host_only" != host ]; then
     [ -e /dev/nvidiactl ] || { echo "skip: no NVIDIA driver on this machine"; exit 77; }
     cases+=("${gpu_cases[@]}")
 fi
-newest() { find "$GPUVET_RESULTS/runs" -name '*.jsonl' -printf '%T@ %p\n' | sort -n | tail -1 | cut -d' ' -f2-; }
 measure() { "$program" run --profile quick --no-baseline --allow-busy --label "$1" "${cases[@]}" >"$out/$1.txt" 2>&1 || tail -3 "$out/$1.txt" >&2; newest; }
 
 before=()
@@ -86,6 +87,6 @@ while True:
 judge competing "$competing"
 runs+=("$competing")
 [ ! -e "$work/failed" ] || failures=$((failures + 1))
-for run in "${runs[@]}"; do gzip -9c "$run" >"$out/$(grep -o '"label":"[a-z0-9-]*"' "$run" | head -1 | cut -d'"' -f4).jsonl.gz"; done
+for run in "${runs[@]}"; do keep "$(grep -o '"label":"[a-z0-9-]*"' "$run" | head -1 | cut -d'"' -f4)" "$run"; done
 echo "failures: $failures; $SECONDS s"
 [ "$failures" = 0 ]

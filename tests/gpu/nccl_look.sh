@@ -14,9 +14,9 @@ only=${4:-}
 mkdir -p "$out"
 export GPUVET_RESULTS=/tmp/gpuvet-nccl GPUVET_LOCK=/tmp/gpuvet-nccl.lock
 failures=0
+# shellcheck source=tests/gpu/lib.sh
+. "$(dirname "$(realpath "$0")")/lib.sh"
 wrong() { echo "FAIL: $*"; failures=$((failures + 1)); }
-newest() { find "$GPUVET_RESULTS/runs" -name '*.jsonl' -printf '%T@ %p\n' | sort -n | tail -1 | cut -d' ' -f2-; }
-keep() { sed "1s#\"$program\"#\"gpuvet\"#" "$(newest)" | gzip -9n >"$out/$1.jsonl.gz"; } # without its folder
 
 [ -e /dev/nvidiactl ] || { echo "skip: no NVIDIA driver on this machine"; exit 77; }
 gpus=$(nvidia-smi -L | wc -l)
