@@ -7,13 +7,14 @@
 
 #include <stdbool.h>
 
-/* An answer stands within 10 s of the start. With something dead in sight it needs what finding that left of
- * them; without, only the bounded questions take time. What asks them ends a little before. */
+/* Milliseconds in the guarded child. An answer stands within 10 s of the start; where a dead mount was found,
+ * finding it took some of them. Who asks questions there stops so much earlier that judging and printing have
+ * their time. */
 enum { DOCTOR_USUAL_MS = 9600, DOCTOR_DEAD_MS = 7000, DOCTOR_JUDGING_MS = 600 };
 
-/* Runs `body` in a child and returns its exit status. When it is late it is killed, and one line says what is
- * dead
- * (`dead`: mount points, NULL none known): status 1. `slow`: writing a capture may take longer. */
+/* Runs `body` in a child and returns its exit status. A child that is late is killed, and one line says what
+ * is dead (`dead`: an array of mount points, NULL none known): status 1. `slow`: two minutes instead, for a
+ * capture that is written. */
 int doctor_guarded(int (*body)(void *argument), void *argument, const js *dead, bool slow);
 
 #endif

@@ -10,7 +10,8 @@ js *plan_json(const struct prepared *p);
 
 bool case_needs_nccl(const struct bench_case *bench);
 bool case_needs_cublaslt(const struct bench_case *bench);
-/* {"gpus":2,"peer":true,"cc":"9.0",…}: what a case needs to run at all. Owned. */
+/* {"gpus":2,"peer":true,"nccl":false,"cublaslt":false,"cc_major":9}: what a case needs to run at all. Owned.
+ */
 js *case_needs_json(const struct bench_case *bench);
 /* "2 GPUs, P2P, NCCL"; "-" nothing. */
 void case_needs_text(const struct bench_case *bench, char *out, size_t size);

@@ -5,6 +5,8 @@
 
 #include "doctor/doctor.h"
 
+/* Adds nodes.optional-missing for each that the driver has and /dev has not; on a host that wants GPUs only.
+ */
 void nodes_optional_check(const struct scene *scene, struct findings *out);
 
 #endif

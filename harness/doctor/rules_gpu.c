@@ -2,6 +2,7 @@
 /* GPUs that were asked for and are lost; GPUs that the driver has, but cannot use; which node is which GPU.
  */
 #include "doctor/access.h"
+#include "doctor/versions.h"
 #include "system/look.h"
 
 #include <stdlib.h>
@@ -24,10 +25,9 @@ static const char *explained(const struct findings *out, const struct access_gpu
 
 /* ---- bound to the driver, and not usable ---- */
 
-/* How many GPUs NVML says that there are; -1: not asked, or it failed. */
+/* How many GPUs NVML says that there are, which may be more than it lists; -1: not asked, or it failed. */
 static int nvml_count(const struct scene *scene) {
-    int code = -1;
-    if (scene_probe(scene, "nvmlInit", &code) != PROBE_ANSWERED || code != 0)
+    if (!versions_nvml_works(scene))
         return -1;
     return (int)js_get_int(js_get(scene->probes, "nvmlInit"), "count", -1);
 }
@@ -160,18 +160,12 @@ static void check_host(const struct scene *scene, const struct access *access, i
     }
 }
 
-static bool cuda_fails(const struct scene *scene) {
-    int code = -1;
-    enum probe_state state = scene_probe(scene, "cuInit", &code);
-    return state != PROBE_UNKNOWN && !(state == PROBE_ANSWERED && code == 0);
-}
-
 static void check_unusable(const struct scene *scene, struct findings *out) {
     struct access *access = access_read(scene);
     int count = nvml_count(scene);
     if (access != NULL && access->driver && !scene->container)
         check_host(scene, access, count, out);
-    else if (access != NULL && access->driver && count > 0 && cuda_fails(scene) &&
+    else if (access != NULL && access->driver && count > 0 && versions_cuda_fails(scene) &&
              !findings_has(out, "limits.*", SEVERITY_FAIL) && /* NVML met it too, and left GPUs out for it */
              js_length(js_get(scene->probes, "gpus")) == (size_t)count)
         check_container(scene, access, count, out);
@@ -183,8 +177,7 @@ static void check_unusable(const struct scene *scene, struct findings *out) {
 /* Asked for, its node fine, and neither NVML nor CUDA counts it. */
 static void check_lost(const struct scene *scene, struct findings *out) {
     struct access *access = access_read(scene);
-    int count = nvml_count(scene), code = -1;
-    scene_probe(scene, "cuInit", &code);
+    int count = nvml_count(scene), code = versions_cuda_code(scene);
     bool listed = js_length(js_get(scene->probes, "gpus")) == (size_t)(count < 0 ? 0 : count);
     for (size_t i = 0; access != NULL && access->driver && count >= 0 && listed && i < access->n_gpus; i++) {
         const struct access_gpu *gpu = &access->gpus[i];
