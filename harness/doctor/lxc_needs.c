@@ -100,11 +100,11 @@ const char *lxc_rule_key(const struct scene *scene) {
     return majors_cgroup(scene) == 1 ? "lxc.cgroup.devices.allow" : "lxc.cgroup2.devices.allow";
 }
 
-static bool reads_as_hex(const struct device_rule *rule, int major) {
-    int64_t value = 0;
+bool lxc_is_hex_of(const char *text, int major) {
+    int64_t value = -1;
     char hex[32];
-    snprintf(hex, sizeof hex, "0x%.20s", rule->major_text);
-    return text_to_int(hex, &value) && value == major;
+    snprintf(hex, sizeof hex, "0x%.20s", text);
+    return major >= 0 && text_to_int(hex, &value) && value == major;
 }
 
 enum lxc_wrong lxc_judge_rule(const struct scene *scene, const struct device_rule *rule,
@@ -115,7 +115,7 @@ enum lxc_wrong lxc_judge_rule(const struct scene *scene, const struct device_rul
     if (rule->major == need->major)
         return cgroup != 0 && rule->cgroup != cgroup ? LXC_OTHER_CGROUP : LXC_RIGHT;
     if (rule->major == -2 || strcmp(majors_name(scene, rule->major), "") == 0)
-        if (reads_as_hex(rule, need->major))
+        if (lxc_is_hex_of(rule->major_text, need->major))
             return LXC_HEX;
     if (rule->major == -2 && rule->major_text[0] != '\0')
         return LXC_NOT_DECIMAL;

@@ -30,6 +30,8 @@ bool lxc_lacks_node(const struct container *c, const struct lxc_need *need);
 bool lxc_wants_gpu(const struct container *c);
 /* Between key and value: ":" or " =". */
 const char *lxc_separator(const struct container *c);
+/* "1ff" of 511: the text is this number in hexadecimal, without the 0x. */
+bool lxc_is_hex_of(const char *text, int major);
 /* The key of a rule that this host obeys. */
 const char *lxc_rule_key(const struct scene *scene);
 

@@ -79,18 +79,11 @@ static void keep(struct draft *d, const struct device_rule *rule, const char *wh
               why);
 }
 
-static bool hex_is(const char *text, int major) {
-    char hex[32];
-    int64_t value = -1;
-    snprintf(hex, sizeof hex, "0x%.20s", text);
-    return major >= 0 && text_to_int(hex, &value) && value == major;
-}
-
 /* A number that is the driver's name, or the old number in hex: both are what was meant. */
 static bool proven_word(const struct scene *scene, const struct device_rule *rule,
                         const struct lxc_need *need) {
     return strcmp(rule->major_text, need->name) == 0 ||
-           hex_is(rule->major_text, majors_before(scene, need->name));
+           lxc_is_hex_of(rule->major_text, majors_before(scene, need->name));
 }
 
 static void take_rule(struct draft *d, const struct device_rule *rule, const struct lxc_need *need) {

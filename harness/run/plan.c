@@ -15,9 +15,19 @@
 const char *const profile_names[] = {"quick", "standard", "thorough", NULL};
 
 static const struct profile profiles[] = {
-    {"quick", 5, 40, 0, false, "5 rounds: correctness, and changes of 10 % and more"},
-    {"standard", 12, 0, 1, false, "12 rounds: changes of a few per cent"},
-    {"thorough", 20, 0, -1, true, "20 rounds, descriptive series too"},
+    {.name = "quick",
+     .rounds = 5,
+     .max_primary = 40,
+     .meaning = "5 rounds: correctness, and changes of 10 % and more"},
+    {.name = "standard",
+     .rounds = 12,
+     .descriptive_rounds = 1,
+     .meaning = "12 rounds: changes of a few per cent"},
+    {.name = "thorough",
+     .rounds = 20,
+     .descriptive_rounds = -1,
+     .thorough = true,
+     .meaning = "20 rounds, descriptive series too"},
 };
 
 /* NULL for an unknown name. */
