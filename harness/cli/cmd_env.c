@@ -50,9 +50,11 @@ static bool read_environment(const struct env_values *values, js *stable, js *mo
     if (good && from != NULL) {
         gpu_list_from_json(js_get(source.probes, "gpus"), &gpus);
         gpu_list_set_pairs(&gpus, js_get(source.probes, "p2p"), js_get(source.probes, "nvlink"));
-    } else if (good && !gpu_facts_child(&gpus, 10 * NS_PER_S, &no_gpu)) {
+    } else if (good && !gpu_facts_child(&gpus, GPU_FACTS_LIMIT_NS, &no_gpu)) {
         log_warning("GPUs: %s", no_gpu.text);
     }
+    if (gpu_facts_unanswered(&gpus))
+        log_warning("no key of a GPU: %s; gpuvet doctor looks into it", gpus.reason);
     gpu_list_environment(&gpus, stable, moving);
     gpu_list_free(&gpus);
     facts_free(facts);

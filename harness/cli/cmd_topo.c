@@ -57,7 +57,7 @@ static bool read_node(const char *from, struct node *node, struct error *err) {
     struct error no_gpu = {0};
     bool good = (from != NULL ? source_capture(from, &source, err) : source_live(&source, err)) &&
                 node_read(&source, node, err);
-    if (good && from == NULL && !gpu_facts_child(&node->gpus, 10 * NS_PER_S, &no_gpu))
+    if (good && from == NULL && !gpu_facts_child(&node->gpus, GPU_FACTS_LIMIT_NS, &no_gpu))
         log_warning("GPUs: %s", no_gpu.text);
     if (good && node->gpus.count == 0)
         add_from_bus(&source, node);

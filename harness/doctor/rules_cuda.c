@@ -70,6 +70,42 @@ static void check_init(const struct scene *scene, struct findings *out) {
     finding_remedy(finding, "keep what doctor saw: gpuvet doctor --capture DIR");
 }
 
+/* NVML hangs or crashes. Where CUDA does so too that finding says it, and where CUDA came up the GPUs work,
+ * so a slow start without persistence mode is no fail. */
+static void check_nvml(const struct scene *scene, struct findings *out) {
+    int code = -1;
+    enum probe_state state = scene_probe(scene, "nvmlInit", &code);
+    enum probe_state cuda = scene_probe(scene, "cuInit", &code);
+    bool late = state == PROBE_TIMEOUT;
+    if ((!late && state != PROBE_DIED) || cuda == PROBE_TIMEOUT || cuda == PROBE_DIED)
+        return;
+    const struct finding *cause = hardware_cause(out);
+    const char *id = cause == NULL ? NULL : cause->rule->id;
+    struct finding *finding =
+        finding_add(out, "cuda.nvml", cuda == PROBE_UNKNOWN ? SEVERITY_FAIL : SEVERITY_WARN, "NVML %s",
+                    late ? "does not return: nvidia-smi hangs too" : "crashes the process");
+    if (late)
+        finding_evidence(finding, "nvmlInit", "no answer in time");
+    else
+        finding_evidence(finding, "nvmlInit", "killed by signal %d",
+                         (int)js_get_int(js_get(scene->probes, "nvmlInit"), "signal", 0));
+    finding_cause(finding, "%s",
+                  late
+                      ? "the driver waits for a GPU that does not answer, or another process holds a lock of "
+                        "it; several GPUs without persistence mode may also just be slow to start"
+                      : "a damaged installation, or a library put before it");
+    if (id != NULL)
+        finding_follows(finding, id);
+    if (late)
+        finding_remedy(finding,
+                       "look at: dmesg | grep -E 'NVRM|Xid'; processes in state D (ps -eo pid,stat,comm)");
+    else
+        finding_remedy(finding, "look at: dmesg (segfault at …); LD_PRELOAD; reinstall the driver's user "
+                                "space");
+    if (late)
+        finding_remedy(finding, "a slow start: systemctl enable --now nvidia-persistenced");
+}
+
 static const struct rule rules[] = {
     {
         .id = "cuda.init",
@@ -82,6 +118,20 @@ static const struct rule rules[] = {
         .remedy = "what the code leads to; a capture, and the kernel log of this boot",
         .source = "measured codes of injected faults; CUDA driver API, CUresult",
         .check = check_init,
+    },
+    {
+        .id = "cuda.nvml",
+        .area = AREA_CUDA,
+        .severity = SEVERITY_FAIL,
+        .title = "NVML hangs or crashes",
+        .needs = "probes.json: nvmlInit, cuInit",
+        .cause =
+            "nvidia-smi and all that lists GPUs hang or crash with it, also where CUDA still works: then it "
+            "is a warn",
+        .remedy =
+            "the kernel log, processes stuck in the driver; persistence mode where only the start is slow",
+        .source = "injected hangs and crashes of NVML, with and without CUDA",
+        .check = check_nvml,
     },
     {0},
 };

@@ -2,9 +2,12 @@
 #include "gpu/facts_child.h"
 
 #include "base/forked.h"
+#include "base/text.h"
 #include "gpu/nvml.h"
 
 #include <stdio.h>
+
+static const char unanswered[] = "the NVIDIA driver (NVML)";
 
 typedef js *question(struct nvml *nvml, struct error *err);
 
@@ -26,7 +29,7 @@ static js *answer(void *argument) {
 static js *ask_in_child(question *ask, int64_t timeout_ns, struct error *err) {
     js *line = forked_json(answer, &ask, timeout_ns, err);
     if (line == NULL) {
-        error_context(err, "the NVIDIA driver (NVML)");
+        error_context(err, unanswered);
         return NULL;
     }
     js *found = js_get(line, "answer");
@@ -55,6 +58,10 @@ bool gpu_facts_child(struct gpu_list *out, int64_t timeout_ns, struct error *err
                  node == NULL ? why.text : "the NVIDIA driver is loaded, but shows no GPU here");
     js_free(node);
     return true;
+}
+
+bool gpu_facts_unanswered(const struct gpu_list *gpus) {
+    return gpus->count == 0 && text_starts(gpus->reason, unanswered);
 }
 
 js *gpu_activity_child(int64_t timeout_ns, struct error *err) {

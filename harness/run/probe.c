@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const int64_t nvml_limit_ns = 10 * NS_PER_S;
 static const int64_t cuda_limit_ns = 60 * NS_PER_S; /* eight GPUs without persistence take half a minute */
 
 /* Opens CUDA on every GPU, in the forked child. */
@@ -59,7 +58,7 @@ js *probe_node(void) {
     js *out = NULL;
     if (source_live(&source, &err) && node_read(&source, &node, &err)) {
         struct error no_gpu = {0};
-        if (!gpu_facts_child(&node.gpus, nvml_limit_ns, &no_gpu))
+        if (!gpu_facts_child(&node.gpus, GPU_FACTS_LIMIT_NS, &no_gpu))
             snprintf(node.gpus.reason, sizeof node.gpus.reason, "%.255s", no_gpu.text);
         gpu_list_environment(&node.gpus, node.environment, node.moving);
         out = node_to_json(&node, &err);

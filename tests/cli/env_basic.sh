@@ -50,4 +50,22 @@ has err pipe
 # The generator and what is kept of it agree.
 python3 "$GPUVET_SOURCE/tests/fixtures/make_captures.py" made || fail "make_captures.py"
 diff -r --no-dereference made "$CAPTURES" >out || fail "tests/fixtures/captures are not what make_captures.py makes"
+
+# A driver that hangs is told within ten seconds by each that asks it; the want of one is not told as that.
+if [ -r "$GPUVET_BUILD/tests/fakes/libnvml.so" ]; then
+    printf 'count 2\nhang gpu\n' >nvml
+    export GPUVET_NVML=$GPUVET_BUILD/tests/fakes/libnvml.so GPUVET_FAKE_NVML=$PWD/nvml
+    start=$SECONDS
+    for command in 'env' 'env --json' 'run --dry-run' topo; do
+        # shellcheck disable=SC2086
+        timeout 20 "$GPUVET" $command >"said by $command" 2>&1 &
+    done
+    wait
+    [ $((SECONDS - start)) -le 10 ] || fail "it took $((SECONDS - start)) s"
+    for said in 'said by '*; do
+        grep -q 'the NVIDIA driver (NVML): no answer within' "$said" || fail "a hang is not $said"
+    done
+    GPUVET_NVML=/nonexistent expect 0 "$GPUVET" env
+    [ ! -s err ] || fail "the want of a driver is told as a hang"
+fi
 exit 0

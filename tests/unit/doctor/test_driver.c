@@ -257,6 +257,45 @@ static void codes_of_cuda(void **state) {
     }
 }
 
+/* NVML that hangs or dies is told whatever CUDA answers, by one finding; slow or old answers are none. */
+static void nvml_that_does_not_answer(void **state) {
+    (void)state;
+    static const struct {
+        const char *nvml, *cuda, *id;
+        enum severity severity;
+    } rows[] = {
+        {"{\"code\":null,\"timeout\":true}", "{\"code\":0}", "cuda.nvml", SEVERITY_WARN},
+        {"{\"code\":null,\"timeout\":true}", "{\"code\":999}", "cuda.nvml", SEVERITY_WARN},
+        {"{\"code\":null,\"timeout\":true}", "{\"code\":null,\"absent\":true}", "cuda.nvml", SEVERITY_FAIL},
+        {"{\"code\":null,\"timeout\":true}", NULL, "cuda.nvml", SEVERITY_FAIL},
+        {"{\"code\":null,\"timeout\":true}", "{\"code\":null,\"timeout\":true}", "cuda.init", SEVERITY_FAIL},
+        {"{\"code\":null,\"signal\":11}", "{\"code\":0}", "cuda.nvml", SEVERITY_WARN},
+        {"{\"code\":null,\"signal\":11}", NULL, "cuda.nvml", SEVERITY_FAIL},
+        {"{\"code\":null,\"signal\":11}", "{\"code\":null,\"signal\":11}", "cuda.init", SEVERITY_FAIL},
+        {"{\"code\":null,\"signal\":0}", "{\"code\":0}", NULL, SEVERITY_INFO},
+        {"{\"code\":null,\"absent\":true}", "{\"code\":0}", NULL, SEVERITY_INFO},
+        {"{\"code\":0,\"count\":1}", "{\"code\":0}", NULL, SEVERITY_INFO},
+        {"[]", "7", NULL, SEVERITY_INFO},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct made m;
+        struct error err = {0};
+        made_with_driver(&m, "host", "none", &made_healthy);
+        js_set(m.probes, "nvmlInit", js_parse(rows[i].nvml, strlen(rows[i].nvml), &err));
+        js_remove(m.probes, "cuInit");
+        if (rows[i].cuda != NULL)
+            js_set(m.probes, "cuInit", js_parse(rows[i].cuda, strlen(rows[i].cuda), &err));
+        made_judge(&m);
+        if (rows[i].id != NULL)
+            EXPECT(&m, rows[i].id, rows[i].severity, "");
+        if (rows[i].id == NULL || strcmp(rows[i].id, "cuda.nvml") != 0)
+            made_lacks(&m, "cuda.nvml");
+        else
+            assert_null(made_find(&m, "cuda.nvml")->consequence_of);
+        made_end(&m);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(healthy_is_quiet),
@@ -269,6 +308,7 @@ int main(void) {
         cmocka_unit_test(fabrics),
         cmocka_unit_test(compute_modes),
         cmocka_unit_test(codes_of_cuda),
+        cmocka_unit_test(nvml_that_does_not_answer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
