@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What CUDA needs of an LXC configuration, and what a rule that does not give it may have meant: for the
- * rules that find it (rules_lxc.c) and for the mend (mend.c). */
+ * rules that find it (rules_lxc.c, lxc_tokens.c) and for the mend (mend.c). Docker's rules are of the same
+ * kind, and are judged by the same (rules_docker.c). */
 #ifndef GPUVET_DOCTOR_LXC_NEEDS_H
 #define GPUVET_DOCTOR_LXC_NEEDS_H
 

@@ -29,7 +29,7 @@ struct item_answer {
     int64_t quota_us;  /* how long the CPU quota there held the item back; 0: not, or not known */
     char quota[200];   /* which one, as seen there; "": not known */
     js *node;          /* the check after a hang, owned; NULL: none */
-    bool unkillable;   /* its process stays, whatever is sent to it; of a hang known after it only */
+    bool unkillable;   /* its process stays, whatever is sent to it; of a hang: see session_after_hang */
     double verdict_ms; /* of a hang: how long after the deadline the verdict was there */
 };
 void item_answer_free(struct item_answer *answer);

@@ -22,7 +22,7 @@ expect() {
     "$@" || got=$?
     [ "$got" = "$want" ] || { echo "FAIL: status $got instead of $want: $*"; failures=$((failures + 1)); }
 }
-# field KEY: of the fault and corruption records of the newest run
+# reasons: how many records of the newest run went wrong in which way
 reasons() { grep '"type":"record"' "$(newest)" | grep -o '"outcome":"[a-z]*","reason":"[^"]*"' | sort | uniq -c; }
 
 # lasted NAME RUN: whether it took as long as was said before

@@ -33,7 +33,8 @@ static inline struct instance_list instances_of(const char *bench, const struct 
     return list;
 }
 
-/* How many instances that are not skipped have a key that matches `pattern`, at that level. */
+/* How many instances that are not skipped have a key that matches `pattern`, at that level. The key has
+ * version 1 whatever the case's is, so that patterns need not follow it. */
 static inline int count(const char *bench, const struct instance_list *list, enum level level,
                         const char *pattern) {
     int n = 0;
