@@ -111,6 +111,7 @@ static bool make_reachable(struct entry *entry, struct error *err) {
         return true;
     if (entry->how == PINNED_HOSTALLOC) {
         gpu_host_free(buffer->data);
+        buffer->data = NULL; /* or the pool would give it out again, should there be no room for another */
         return make(entry, entry->how, buffer->bytes, buffer->os_node, err) || RELAY(err);
     }
     gpu_unregister(buffer->data);
