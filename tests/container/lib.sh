@@ -114,17 +114,24 @@ PY
 
 # Whatever gpuvet is still there, as this machine's processes; each container is seen from outside.
 left_processes() {
-    local pid parent
-    # A run of somebody else on this machine has children of the same name.
+    local pid
     for pid in $(pgrep -f '(gpuvet[^ ]*|/proc/self/exe) (worker( --(unlink|parked|facts)|$)|enter|undo)' | grep -vx "$$"); do
-        parent=$(ps -o ppid= -p "$pid" | tr -d ' ')
-        if grep -qsz '^run$' "/proc/$parent/cmdline" && [ "$(readlink "/proc/$parent/cwd")" != "$PWD" ]; then
-            continue
-        fi
-        # Nor are what other tests' runs left behind them, or put away just now, ours.
-        case $(readlink "/proc/$pid/cwd") in "$PWD"*) ;; */gpuvet-test.*) continue ;; esac
-        echo "$pid"
+        of_somebody_else "$pid" || echo "$pid"
     done
+}
+# What another run on this machine started, or another test: it or whoever started it works in another folder than we.
+of_somebody_else() {
+    local pid=$1 folder
+    while [ "${pid:-0}" -gt 1 ]; do
+        folder=$(readlink "/proc/$pid/cwd")
+        case $folder in
+        "$PWD" | "$PWD"/*) return 1 ;;
+        */gpuvet-test.*) return 0 ;;
+        esac
+        ! grep -qsz '^run$' "/proc/$pid/cmdline" || return 0
+        pid=$(ps -o ppid= -p "$pid" | tr -d ' ')
+    done
+    return 1
 }
 
 # nothing_left SECONDS FOLDER…: no process of ours, no file in these folders, after at most so long.
