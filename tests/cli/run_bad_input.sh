@@ -78,6 +78,18 @@ if [ "$(id -u)" = 0 ] && mkdir small && mount -t tmpfs -o size=64k none small 2>
     umount small
 fi
 
+# Two runs in one second, by processes of one number (each in a PID namespace of its own): two files, neither lost. The
+# made-up clock of a simulated run always begins at the same time.
+if unshare --pid --fork true 2>/dev/null; then
+    rm -rf twice
+    for seed in 1 2; do
+        unshare --pid --fork "$GPUVET" run --simulate --from "$CAPTURES/guest-2gpu" --case null --rounds 2 --no-baseline --results twice --seed $seed >out 2>err ||
+            fail "simulated run $seed"
+    done
+    [ "$(find twice/runs -name '*.jsonl' | wc -l)" = 2 ] || fail "of two runs in one second $(ls twice/runs) are left"
+    for seed in 1 2; do grep -lq "\"seed\":$seed," twice/runs/*.jsonl || fail "the run with seed $seed is lost"; done
+fi
+
 # A second gpuvet at the same time.
 rm -f lock
 "$GPUVET" run --allow-busy --no-baseline --case 'fault@1/*how=hang}*' --rounds 4 >/dev/null 2>&1 &
