@@ -13,10 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As nccl-tests: 5 to warm up. */
+/* Operations to warm up: as nccl-tests 5; more where the host's part counts, fewer where one takes long. */
 enum { SMALL_WARM_UP = 25, WARM_UP = 5, LARGE_WARM_UP = 2, MIN_BYTES = 16384 + 256 };
-/* From this size on a figure is only as good as the interval of its median is narrow. */
-enum { LEAST_SAMPLES = 6, SPREAD_FROM = 2 << 20 };
 static const double spread_most = 0.005;
 
 struct state {
@@ -44,8 +42,8 @@ static enum nccl_metric metric_of(const struct case_context *context) {
     return NCCL_TIME;
 }
 
-static bool is_spread_judged(const struct state *s) {
-    return s->metric != NCCL_CALL && s->shape.bytes >= SPREAD_FROM;
+static bool wants_narrow(const struct state *s) {
+    return s->metric != NCCL_CALL && s->shape.bytes >= NCCL_NARROW_FROM;
 }
 
 static bool plan(struct case_context *context, enum nccl_op op, struct state *s, struct error *err) {
@@ -66,7 +64,7 @@ static bool plan(struct case_context *context, enum nccl_op op, struct state *s,
     s->loop = s->metric == NCCL_CALL ? 1 : context->operations;
     s->loop = s->loop < 1 ? 1 : s->loop;
     s->windows = nccl_windows(&s->shape, s->loop);
-    s->narrow = is_spread_judged(s);
+    s->narrow = wants_narrow(s);
     s->gather = strcmp(js_get_string(context->attributes, "start", ""), "signal") == 0;
     return true;
 }
@@ -136,9 +134,9 @@ static bool warm_up(const struct state *s, struct nccl_rank *rank, struct error 
         return RELAY(err);
     nccl_settle(rank);
     /* What is short is bound by the host, whose first calls after a pause are slow. */
-    int more = (s->shape.bytes < SPREAD_FROM ? SMALL_WARM_UP
-                : s->windows < WARM_UP       ? LARGE_WARM_UP
-                                             : WARM_UP) -
+    int more = (s->shape.bytes < NCCL_NARROW_FROM ? SMALL_WARM_UP
+                : s->windows < WARM_UP            ? LARGE_WARM_UP
+                                                  : WARM_UP) -
                1;
     return (issue_many(s, rank, more, &window, err) && nccl_wait(rank, err)) || RELAY(err);
 }
@@ -223,7 +221,7 @@ static double width_of(const struct state *s, int taken) {
 static bool is_enough(const struct state *s, struct nccl_rank *rank, int taken, bool *enough,
                       struct error *err) {
     *enough = taken >= s->samples;
-    if (*enough || taken < LEAST_SAMPLES || !s->narrow)
+    if (*enough || taken < NCCL_LEAST_SAMPLES || !s->narrow)
         return true;
     if (!nccl_barrier(rank, err))
         return RELAY(err);

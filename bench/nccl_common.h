@@ -14,6 +14,10 @@ enum nccl_metric { NCCL_TIME, NCCL_CALL, NCCL_ALGBW, NCCL_BUSBW, NCCL_METRICS };
 extern const struct metric nccl_metrics[];
 extern const struct series_row nccl_series[];
 
+/* From this size on (bytes) samples of what is issued in a row are taken until the interval of their median
+ * is narrow, so many at least: the plan's cost and the measuring must mean the same. */
+enum { NCCL_NARROW_FROM = 2 << 20, NCCL_LEAST_SAMPLES = 6 };
+
 /* After a hang: the same item with this in its environment, to tell P2P from the rest. */
 extern const char *const nccl_control[];
 

@@ -10,9 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CALLS = 300, LOOP = 20, MIN_LOOP = 2, SAMPLES = 15, LEAST_SAMPLES = 6, MOST_SAMPLES = 600 };
-/* Samples of sizes from here on stop where the interval of their median is narrow (bench/nccl_common.c). */
-enum { UNTIL_NARROW = 2 << 20 };
+enum { CALLS = 300, LOOP = 20, MIN_LOOP = 2, SAMPLES = 15, MOST_SAMPLES = 600 };
 static const size_t small[] = {32 << 10, 256 << 10}, large[] = {1 << 20, 64 << 20};
 /* As long as a sample of 20 operations may get: its start and end cost some 30 us, 1 % of one operation of
  * 1 GiB. */
@@ -71,8 +69,8 @@ static double until_narrow(struct instance *instance, size_t bytes, double sampl
     bool judged = instance->level == LEVEL_PRIMARY;
     double most = judged ? judged_seconds : bytes > HUGE_FROM ? huge_seconds : shown_seconds;
     double share = judged ? 1 / 4.0 : bytes > HUGE_FROM ? 1 / 3.0 : 1 / 8.0; /* few need all of them */
-    instance->samples = (int)fmin(MOST_SAMPLES, fmax(LEAST_SAMPLES, most / sample));
-    return LEAST_SAMPLES + (instance->samples - LEAST_SAMPLES) * share;
+    instance->samples = (int)fmin(MOST_SAMPLES, fmax(NCCL_LEAST_SAMPLES, most / sample));
+    return NCCL_LEAST_SAMPLES + (instance->samples - NCCL_LEAST_SAMPLES) * share;
 }
 
 static void set_cost(const struct maker *m, struct instance *instance, size_t bytes) {
@@ -84,7 +82,7 @@ static void set_cost(const struct maker *m, struct instance *instance, size_t by
         instance->operations = loop_of(each);
         double sample = instance->operations * each, samples = SAMPLES;
         instance->samples = SAMPLES;
-        if (bytes >= UNTIL_NARROW)
+        if (bytes >= NCCL_NARROW_FROM)
             samples = until_narrow(instance, bytes, sample);
         instance->seconds = samples * sample + 4 * each;
     }

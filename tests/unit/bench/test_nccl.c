@@ -332,9 +332,9 @@ static void width_of_an_interval(void **state) {
     assert_true(fabs(width_of(&s, 6) - 5 / 102.5) < 1e-12); /* all six: 100 to 105 */
     assert_true(fabs(width_of(&s, 9) - 6 / 104.0) < 1e-12); /* without the outermost two: 101 to 107 */
     s.shape.bytes = (2 << 20) - 16;
-    assert_false(is_spread_judged(&s));
+    assert_false(wants_narrow(&s));
     s.shape.bytes = 2 << 20;
-    assert_true(is_spread_judged(&s));
+    assert_true(wants_narrow(&s));
 }
 
 /* However fast this machine is: six samples until the interval is narrow, or the flag says that it is not. */
