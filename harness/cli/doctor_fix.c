@@ -72,6 +72,12 @@ static bool make_plan(struct fix *f, struct error *err) {
     const char *near = NULL;
     if (text_starts(name, "lxc:") || text_starts(name, "pct:"))
         name += strlen("lxc:");
+    else if (name[0] == '\0' || strchr(name, ':') != NULL)
+        return FAIL(
+            err, ERROR_USAGE,
+            "--fix '%s': what can be mended is lxc:NAME, udev and cdi; for another container see what "
+            "gpuvet doctor says of it",
+            name);
     const struct container *c = mend_find(&f->view.scene.containers, name, &near);
     if (c == NULL)
         return not_found(f, name, near, err);

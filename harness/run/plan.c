@@ -351,10 +351,12 @@ static bool case_is_chosen(const struct plan_options *options, const struct benc
         return !bench->hidden;
     for (size_t i = 0; i < options->cases->count; i++) {
         const char *pattern = options->cases->items[i];
-        char name[128];
-        size_t n = strcspn(pattern, "@/");
-        snprintf(name, sizeof name, "%.*s", (int)(n < 100 ? n : 100), pattern);
-        if (text_matches(name, bench->name) && (!bench->hidden || strcmp(name, bench->name) == 0))
+        struct text name = {0};
+        text_addf(&name, "%.*s", (int)strcspn(pattern, "@/"), pattern);
+        const char *s = text_string(&name);
+        bool chosen = text_matches(s, bench->name) && (!bench->hidden || strcmp(s, bench->name) == 0);
+        text_free(&name);
+        if (chosen)
             return true;
     }
     return false;

@@ -12,6 +12,13 @@ for words in "--apply" "--motd x" "--fix lxc:1 --after-upgrade" "--fix cdi --app
     one_line
 done
 
+# What cannot be mended is told so, and not looked for among LXC's containers.
+for what in docker:a podman:a LXC:a ssh:a :a ''; do
+    expect 2 "$GPUVET" doctor --fix "$what"
+    one_line
+    has err 'lxc:NAME, udev and cdi'
+done
+
 lxc='
     mkdir -p /var/lib/lxc/infer /etc/lxc
     F=/var/lib/lxc/infer/config

@@ -41,6 +41,9 @@ refused x
 huge=$(head -c 100000 /dev/zero | tr '\0' x)
 refused --case "$huge"
 has err 'gpuvet list'
+# A long pattern is taken whole: stars at its beginning are not all that there is.
+refused --case "${huge//x/*}x"
+has err 'gpuvet list'
 refused --results "$huge"
 has err 'File name too long'
 expect 2 "$GPUVET" "$huge"
