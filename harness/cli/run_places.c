@@ -59,10 +59,12 @@ static struct run_view view_of_item(const struct run_places *r, const struct pla
 
 static void on_round(void *state, int round, int rounds) {
     struct run_places *r = state;
-    for (size_t i = 1; i < r->n; i++)
-        r->tables[i].round = round;
     struct run_view view = run_table_view(&r->tables[0]);
-    view.on_round(view.state, round, rounds);
+    view.on_round(view.state, round, rounds); /* one line for all places */
+    for (size_t i = 1; i < r->n; i++) {
+        r->tables[i].round = round;
+        r->tables[i].rounds_s = r->tables[0].rounds_s;
+    }
 }
 
 static void on_start(void *state, const struct plan_item *item, int round) {
@@ -96,7 +98,13 @@ static void on_end(void *state) {
 }
 
 struct run_view run_places_view(struct run_places *r) {
-    return (struct run_view){r, on_round, on_start, on_hang, on_record, on_wait, on_end};
+    return (struct run_view){.state = r,
+                             .on_round = on_round,
+                             .on_start = on_start,
+                             .on_hang = on_hang,
+                             .on_record = on_record,
+                             .on_wait = on_wait,
+                             .on_end = on_end};
 }
 
 /* ---- the rules ---- */

@@ -192,10 +192,11 @@ static double elapsed_s(const struct run_table *table) {
     return (double)(clock_now(table->clock) - table->started) / 1e9;
 }
 
-/* What was predicted, or what the rounds so far come to where those took longer (a busy machine). */
+/* What was predicted; where the rounds so far took longer (a busy machine), they and the rest as predicted.
+ */
 static double seconds_in_all(const struct run_table *table) {
-    double by_rounds = table->round > 0 ? table->rounds_s / table->round * table->rounds : 0;
-    return fmax(table->predicted_s, by_rounds);
+    double rest = table->predicted_s * (table->rounds - table->round) / table->rounds;
+    return fmax(table->predicted_s, table->rounds_s + rest);
 }
 
 static void on_round(void *state, int round, int rounds) {
