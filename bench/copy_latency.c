@@ -13,7 +13,6 @@
 #include "system/pin.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -8,7 +8,6 @@
 #include "system/pin.h"
 
 #include <stdatomic.h>
-#include <string.h>
 
 enum { SAMPLES = 200, TRIPS = 200, WARM_BATCHES = 20, LINE_BYTES = 4096 };
 

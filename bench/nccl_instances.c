@@ -8,7 +8,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { CALLS = 300, LOOP = 20, MIN_LOOP = 2, SAMPLES = 15, MOST_SAMPLES = 600 };
 static const size_t small[] = {32 << 10, 256 << 10}, large[] = {1 << 20, 64 << 20};

@@ -2,7 +2,6 @@
 #include "bench/nccl_log.h"
 
 #include <ctype.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,9 +5,7 @@
 #include "base/mem.h"
 #include "bench/cache_word.h"
 #include "bench/p2p_patterns.h"
-#include "bench/peer_pair.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

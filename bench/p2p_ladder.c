@@ -2,7 +2,6 @@
 /* p2p.ladder: what P2P between two GPUs stands on, rung by rung (bench/p2p_rungs.h), with its own verdict
  * each. Where the driver offers no P2P, or refuses a mapping, that is a finding, and the item ends well; data
  * that is wrong, and flags that are lost, fail it. */
-#include "base/mem.h"
 #include "bench/nccl_pair.h"
 #include "bench/p2p_common.h"
 #include "bench/p2p_rungs.h"
@@ -13,7 +12,6 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Large enough for many packets and pages, small enough for every round. */
 enum { BYTES = 8 << 20, EXCHANGES = 100 };

@@ -13,7 +13,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* nvbandwidth's device_to_device_latency_sm: a buffer of 2 MiB, a stride of 128 bytes, plain loads. */
 enum { CHASE_BYTES = 2 << 20, CHASE_STRIDE = 128, CHASE_HOPS = 32, CHASE_SAMPLES = 3 };

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bench/peer_memory.h"
 
-#include <stdlib.h>
-
 enum { MAX_KEPT = 512 };
 static const char shelf_name[] = "GPU memory for peers";
 

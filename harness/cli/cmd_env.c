@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gpuvet env: the flat environment, as it stands in every run's header. */
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "cli/commands.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gpuvet run: plan, measure, record, and set against a baseline. */
-#include "base/build.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/results.h"

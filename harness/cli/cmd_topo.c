@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gpuvet topo: the node drawn, live or from a capture. */
-#include "base/clock.h"
 #include "base/log.h"
 #include "cli/commands.h"
 #include "cli/topo_view.h"

@@ -4,7 +4,6 @@
 #include "cli/commands.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 struct version_values {
     bool json;

@@ -8,7 +8,6 @@
 #include "system/topology.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 bool doctor_capture_begin(const char *dir, const char *from, struct source *source,
                           struct recording *recording, struct error *err) {

@@ -3,8 +3,6 @@
 
 #include "base/build.h"
 
-#include <string.h>
-
 /* Text for roff: a line of ours begins no request, a backslash and a hyphen mean themselves. */
 static void put(FILE *out, const char *text) {
     if (text[0] == '.' || text[0] == '\'')

@@ -8,7 +8,6 @@
 #include "run/channel.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* The command as it was typed; arguments are NUL-separated. */

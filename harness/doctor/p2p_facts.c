@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "doctor/p2p_facts.h"
 
-#include "base/mem.h"
 #include "doctor/versions.h"
 #include "system/look.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,7 +4,6 @@
 #include "system/look.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* "DeviceFileMinor: 1" of a capability; -1: not there. */
 static int cap_minor(const struct scene *scene, const char *file) {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The device cgroup: which numbers this process, or a running container, may open at all. */
-#include "base/mem.h"
 #include "doctor/access.h"
 #include "doctor/lost.h"
 #include "system/look.h"

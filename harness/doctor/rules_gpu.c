@@ -5,7 +5,6 @@
 #include "doctor/versions.h"
 #include "system/look.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* The finding, already made, that explains why this GPU is not there; NULL: none. */

@@ -7,7 +7,6 @@
 #include "system/look.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const double mib = 1 << 20;

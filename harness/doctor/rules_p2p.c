@@ -5,7 +5,6 @@
 #include "doctor/versions.h"
 #include "system/look.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,8 +3,6 @@
 #include "doctor/doctor.h"
 #include "doctor/versions.h"
 
-#include <string.h>
-
 /* The machine woke up, and nvidia-uvm was not loaded since. */
 static const struct kernel_event *woke_up(const struct scene *scene) {
     for (size_t i = scene->log.count; i > 0; i--) {

@@ -7,7 +7,6 @@
 #include "doctor/shell_word.h"
 
 #include <stdio.h>
-#include <string.h>
 
 /* Whether a class, which may be a pattern ("nvidia*"), is a driver's name here; `major` -1: any driver's. */
 static bool class_has(const struct scene *scene, const char *name, int major) {

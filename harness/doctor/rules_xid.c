@@ -4,7 +4,6 @@
 #include "doctor/doctor.h"
 #include "doctor/versions.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum {

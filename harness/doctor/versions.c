@@ -5,7 +5,6 @@
 #include "doctor/majors.h"
 #include "system/look.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- the module ---- */

@@ -2,8 +2,6 @@
 #ifdef GPUVET_HAVE_CUDA
 #include "gpu/cuda.h"
 
-#include <string.h>
-
 /* What the commoner codes mean on a real node, and what to do: CUDA's own strings do not say. */
 static const struct {
     cudaError_t code;

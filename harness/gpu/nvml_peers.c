@@ -4,7 +4,6 @@
 
 #include "gpu/nvml_library.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { P2P_READ = 0, P2P_WRITE = 1, P2P_NVLINK = 2 };    /* nvmlGpuP2PCapsIndex_t */

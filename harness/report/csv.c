@@ -4,7 +4,6 @@
 #include "report/parts.h"
 
 #include <math.h>
-#include <string.h>
 
 static void number(struct text *out, double value) {
     if (isfinite(value))

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/escape.h"
 
-#include "base/mem.h"
-
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>

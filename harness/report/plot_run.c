@@ -2,7 +2,6 @@
 /* Has gnuplot draw the plots: by argument vector, no shell, in a folder of its own, bounded in time. */
 #include "base/clock.h"
 #include "base/files.h"
-#include "base/mem.h"
 #include "report/embedded.h"
 #include "report/parts.h"
 

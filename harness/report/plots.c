@@ -6,7 +6,6 @@
 #include "report/parts.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { LABEL_LENGTH = 64 };

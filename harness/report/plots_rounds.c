@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What happened in the course of a run: figures round by round, and a GEMM with what it had of clock and
  * power. */
-#include "base/mem.h"
 #include "report/parts.h"
 #include "stats/robust.h"
 

@@ -4,7 +4,6 @@
 #include "report/parts.h"
 
 #include <math.h>
-#include <string.h>
 
 static void head(struct text *out, const char *name, const char *help) {
     text_addf(out, "# HELP %s %s\n# TYPE %s gauge\n", name, help, name);

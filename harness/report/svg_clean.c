@@ -2,12 +2,9 @@
 /* Gnuplot's SVG on its way into the page: only elements and attributes that draw pass, names get a prefix
  * (many drawings share one page), and the colours of scripts/plot/style.gp become those of the page, light or
  * dark. */
-#include "base/mem.h"
 #include "report/parts.h"
 
 #include <ctype.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char *const elements[] = {"svg",    "g",   "path",    "text",     "tspan", "defs",    "rect",

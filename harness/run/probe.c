@@ -10,7 +10,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const int64_t cuda_limit_ns = 60 * NS_PER_S; /* eight GPUs without persistence take half a minute */
 

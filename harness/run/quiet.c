@@ -5,7 +5,6 @@
 #include "base/files.h"
 #include "run/who.h"
 
-#include <fcntl.h>
 #include <math.h>
 #include <poll.h>
 #include <stdio.h>

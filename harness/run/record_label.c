@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Series keys in short, for people. */
-#include "base/mem.h"
 #include "run/record.h"
 
 #include <inttypes.h>

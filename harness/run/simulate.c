@@ -7,7 +7,6 @@
 #include "run/case.h"
 
 #include <math.h>
-#include <string.h>
 
 static uint64_t hash_text(const char *s) { /* FNV-1a */
     uint64_t h = 0xcbf29ce484222325ULL;

@@ -2,7 +2,6 @@
 #include "system/capture_tree.h"
 
 #include "base/files.h"
-#include "base/mem.h"
 #include "system/capture_clean.h"
 #include "system/files_table.h"
 #include "system/look.h"
@@ -11,7 +10,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>

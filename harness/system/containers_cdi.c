@@ -5,9 +5,6 @@
 #include "base/yaml.h"
 #include "system/containers_parts.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { MAX_ENTRIES = 4096 };
 
 static void take_edits(const char *file, const js *edits, struct container *out) {

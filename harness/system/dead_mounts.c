@@ -3,11 +3,9 @@
 
 #include "base/bounded.h"
 #include "base/clock.h"
-#include "base/mem.h"
 #include "base/text.h"
 #include "system/look.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 

@@ -5,7 +5,6 @@
 #include "system/facts_read.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static void put(js *to, const char *key, const struct fact *fact) {
     const char *value = fact->value != NULL ? fact->value : fact->why;

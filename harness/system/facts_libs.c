@@ -3,12 +3,10 @@
  * folders; last the toolkit's), never loaded. */
 #include "base/files.h"
 #include "base/hash.h"
-#include "base/mem.h"
 #include "system/facts_read.h"
 #include "system/look.h"
 
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -4,7 +4,6 @@
 #include "system/facts_read.h"
 #include "system/look.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,13 +2,10 @@
 #include "system/topology.h"
 
 #include "base/mem.h"
-#include "base/text.h"
 #include "system/topology_check.h"
 
 #include <hwloc.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct topology {
     hwloc_topology_t inner;

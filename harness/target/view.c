@@ -2,8 +2,6 @@
 #include "target/view.h"
 
 #include "base/files.h"
-#include "base/mem.h"
-#include "system/cgroup.h"
 #include "system/facts.h"
 
 #include <errno.h>
