@@ -9,6 +9,7 @@
 #include "bench/peer_memory.c"
 #include "bench/peer_pair.c"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { BLOCK = 64 << 10, BLOCKS = 4, MAX_BUFFERS = 16 };
