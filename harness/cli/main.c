@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 enum { EXIT_USAGE = 2 };
@@ -136,8 +137,24 @@ static void fill_closed_descriptors(void) {
             _exit(EXIT_USAGE); /* nothing can be opened, and nobody can be told */
 }
 
+/* A stack that is too small ends a program with a signal somewhere on its way, which tells nobody anything.
+ */
+static bool stack_suffices(void) {
+    enum { LEAST_KIB = 256 };
+    struct rlimit stack;
+    if (getrlimit(RLIMIT_STACK, &stack) != 0 || stack.rlim_cur >= LEAST_KIB * 1024)
+        return true;
+    struct error err = {0};
+    FAIL(&err, ERROR_USAGE, "a stack of %llu KiB is too small for gpuvet: ulimit -s %d, or more",
+         (unsigned long long)stack.rlim_cur / 1024, LEAST_KIB);
+    log_error(&err);
+    return false;
+}
+
 int main(int argc, char **argv) {
     fill_closed_descriptors();
+    if (!stack_suffices())
+        return EXIT_USAGE;
     /* Writes to a pipe nobody reads fail with EPIPE instead of killing the process, which a coordinator with
      * workers at the other end could not survive. */
     signal(SIGPIPE, SIG_IGN);

@@ -53,6 +53,15 @@ with open("big.jsonl", "w") as out:
         record["round"] = i
         out.write(json.dumps(record) + "\n")
 PY
+# The stack: it works or is refused, and what is usual is not.
+for kib in 64 128 200 255 256 8192; do
+    for command in "$GPUVET version" "$GPUVET doctor --from $CAPTURES/two-socket-8gpu" "$GPUVET compare a.jsonl b.jsonl" "$SIMULATE"; do
+        # shellcheck disable=SC2086
+        limited -s $kib $command
+        [ $kib -ge 256 ] || has err "ulimit -s"
+        [ $kib -lt 256 ] || lacks err "ulimit -s"
+    done
+done
 refused=0
 for kib in 8000 9000 10000 11000 12000 14000 16000 20000 24000; do
     limited -v $kib "$GPUVET" compare b.jsonl big.jsonl
