@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "run/where.h"
+#include "run/worker.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,8 +24,6 @@ static js *settings_of(const struct bench_case *bench) {
     return settings;
 }
 
-enum { STILL_BUSY_PERCENT = 99 };
-
 /* Once more on a GPU that does not answer, or that still works on what nobody runs any more, would hang too
  * and tell nothing. */
 static bool gpus_unfit(const js *message, const js *node, char *out, size_t size) {
@@ -37,7 +36,7 @@ static bool gpus_unfit(const js *message, const js *node, char *out, size_t size
     for (size_t i = 0; i < uuids.count && out[0] == '\0'; i++)
         if (js_get(busy, uuids.items[i]) == NULL)
             snprintf(out, size, "GPU %.80s does not answer after the hang", uuids.items[i]);
-        else if (js_get_int(busy, uuids.items[i], 0) >= STILL_BUSY_PERCENT)
+        else if (js_get_int(busy, uuids.items[i], 0) >= WORKER_STILL_BUSY_PERCENT)
             snprintf(out, size, "GPU %.80s is still %lld %% busy after the hang", uuids.items[i],
                      (long long)js_get_int(busy, uuids.items[i], 0));
     strings_free(&uuids);

@@ -33,7 +33,7 @@ static const int64_t reap_limit_ns = 3 * NS_PER_S / 2;
 static const int64_t reap_hung_ns = 5 * NS_PER_S;
 static const int64_t first_look_ns = 5 * NS_PER_S;
 static const int64_t next_look_ns = 2 * NS_PER_S;
-enum { LOOKS = 3, STILL_BUSY_PERCENT = 99 };
+enum { LOOKS = 3 };
 
 struct supervisor {
     struct channel coordinator;
@@ -122,7 +122,7 @@ static js *busy_by_uuid(const js *activity) {
 
 static bool still_busy(const js *busy, const struct strings *uuids) {
     for (size_t i = 0; i < uuids->count; i++)
-        if (js_get_int(busy, uuids->items[i], 0) >= STILL_BUSY_PERCENT)
+        if (js_get_int(busy, uuids->items[i], 0) >= WORKER_STILL_BUSY_PERCENT)
             return true;
     return false;
 }

@@ -8,6 +8,10 @@
 
 enum { WORKER_PROTOCOL = 2 };
 
+/* As busy as this after a hang, a GPU still works on what nobody runs any more: the worker asks again, and
+ * the item is not run once more on it (run/control.h). */
+enum { WORKER_STILL_BUSY_PERCENT = 99 };
+
 struct worker_options {
     bool facts;          /* the hello carries the node and whether CUDA starts */
     bool unlink;         /* the program's file was brought in for this: remove it first of all */

@@ -26,7 +26,7 @@ struct activity {
     int64_t steal_ns;
     int64_t total_ns;
     int64_t psi_cpu_us, psi_io_us, psi_memory_us; /* "some" totals of /proc/pressure; -1 unknown */
-    int64_t throttled_ns;                         /* of the caller's cgroup, v1 or v2; -1 unknown */
+    int64_t throttled_ns;                         /* activity_throttled_ns; -1 unknown */
     size_t n_processes;
     struct activity_process *processes; /* owned; by PID */
 };
@@ -35,7 +35,8 @@ struct activity {
 bool activity_read(const char *root, struct activity *out, struct error *err);
 void activity_free(struct activity *activity);
 
-/* How long quotas have held the caller's cgroup and those above it back so far; -1 unknown. */
+/* How long quotas have held the caller's cgroup (v1 or v2) and those above it back so far, summed over CPUs;
+ * -1 unknown. */
 int64_t activity_throttled_ns(const char *root);
 
 struct activity_report {
@@ -43,7 +44,7 @@ struct activity_report {
     double cpu_share; /* of all CPUs, used by others than us: 0 … 1 */
     double steal_share;
     double psi_cpu, psi_io, psi_memory; /* share of the time; NAN unknown */
-    bool throttled;                     /* our cgroup was held back by its quota */
+    bool throttled;                     /* our cgroup was held back by its quota, or that of one above */
     pid_t top_pid;                      /* the foreign process with the most CPU time; 0: none */
     double top_share;                   /* in CPUs: 1.0 is one CPU's whole time */
     char top_name[20];
