@@ -26,13 +26,6 @@ int nccl_groups(const struct p2p_party *party, struct nccl_group *out) {
     return n;
 }
 
-static int place_in(const struct strings *uuids, const char *uuid) {
-    for (size_t i = 0; i < uuids->count; i++)
-        if (strcmp(uuids->items[i], uuid) == 0)
-            return (int)i;
-    return -1;
-}
-
 /* The key has the GPUs sorted; ranks count in PCI order. */
 static void set_where(const struct p2p_party *party, const struct nccl_group *group,
                       struct instance *instance) {
@@ -47,7 +40,7 @@ static void set_where(const struct p2p_party *party, const struct nccl_group *gr
         text_addf(&joined, "%s%s", i > 0 ? "+" : "", uuids.items[i]);
     js_set_string(instance->where, "gpus", text_string(&joined));
     for (int i = 0; i < group->n; i++) {
-        js_append(order, js_new_int(place_in(&uuids, party->gpus[group->gpus[i]]->uuid)));
+        js_append(order, js_new_int(strings_find(&uuids, party->gpus[group->gpus[i]]->uuid)));
         js_append_string(bdfs, party->gpus[group->gpus[i]]->bdf);
     }
     js_set(instance->attributes, "order", order);

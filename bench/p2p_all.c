@@ -7,7 +7,6 @@
 #include "bench/p2p_patterns.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { BYTES = 128 << 20, SAMPLES = 3, OPERATIONS = 1, NVLINK_OPERATIONS = 4, GPUS = 3 };
 static const double lane_seconds = 0.006; /* making, filling and checking one */
@@ -49,13 +48,6 @@ static void set_where(const struct maker *m, const struct p2p_pattern *pattern, 
     text_free(&joined);
 }
 
-static int place_in(const struct strings *uuids, const char *uuid) {
-    for (size_t i = 0; i < uuids->count; i++)
-        if (strcmp(uuids->items[i], uuid) == 0)
-            return (int)i;
-    return -1;
-}
-
 /* The lanes by places in the order in which the worker opens the GPUs. */
 static void set_lanes(const struct maker *m, const struct p2p_pattern *pattern, struct instance *instance) {
     struct strings uuids = {0};
@@ -64,7 +56,7 @@ static void set_lanes(const struct maker *m, const struct p2p_pattern *pattern, 
     for (int i = 0; i < pattern->n; i++) {
         js *lane = js_new_array();
         for (int end = 0; end < 2; end++)
-            js_append(lane, js_new_int(place_in(&uuids, m->party.gpus[pattern->lanes[i][end]]->uuid)));
+            js_append(lane, js_new_int(strings_find(&uuids, m->party.gpus[pattern->lanes[i][end]]->uuid)));
         js_append(lanes, lane);
     }
     js_set(instance->attributes, "lanes", lanes);

@@ -98,11 +98,15 @@ void strings_split(struct strings *list, const char *s, char separator) {
     }
 }
 
-bool strings_contain(const struct strings *list, const char *s) {
+int strings_find(const struct strings *list, const char *s) {
     for (size_t i = 0; i < list->count; i++)
         if (strcmp(list->items[i], s) == 0)
-            return true;
-    return false;
+            return (int)i;
+    return -1;
+}
+
+bool strings_contain(const struct strings *list, const char *s) {
+    return strings_find(list, s) >= 0;
 }
 
 static int by_text(const void *a, const void *b) {

@@ -34,6 +34,8 @@ struct strings {
 void strings_add(struct strings *list, const char *s);
 void strings_addf(struct strings *list, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void strings_split(struct strings *list, const char *s, char separator); /* "a,b" → a, b; "" → none */
+/* The first place of `s`; -1: none. */
+int strings_find(const struct strings *list, const char *s);
 bool strings_contain(const struct strings *list, const char *s);
 void strings_sort(struct strings *list);
 void strings_free(struct strings *list);

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "system/files_table.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -65,13 +66,6 @@ static int number(const char *s) {
     return text_to_int(s, &value) && value >= 0 && value <= INT32_MAX ? (int)value : -1;
 }
 
-/* Permission bits in octal, with or without a leading 0. */
-static int octal(const char *s) {
-    char *end = NULL;
-    long value = strtol(s, &end, 8);
-    return s[0] != '\0' && *end == '\0' && value >= 0 && value <= 07777 ? (int)value : -1;
-}
-
 /* path, type, mode, uid, gid, major, minor, open, "made" of what a probe made; trailing columns may be
  * missing. */
 static void take_line(struct device_nodes *out, const char *line) {
@@ -85,7 +79,7 @@ static void take_line(struct device_nodes *out, const char *line) {
         struct device_node *node = device_nodes_add(out, columns.items[0]);
         if (cell[1][0] != '\0' && cell[1][1] == '\0' && strchr("cbfdlsp", cell[1][0]) != NULL)
             node->type = cell[1][0];
-        node->mode = octal(cell[2]);
+        node->mode = table_mode(cell[2]);
         node->uid = number(cell[3]);
         node->gid = number(cell[4]);
         node->major = number(cell[5]);

@@ -40,7 +40,7 @@ static int64_t number(const char *s) {
     return text_to_int(s, &value) && value >= 0 ? value : -1;
 }
 
-static int octal(const char *s) {
+int table_mode(const char *s) {
     char *end = NULL;
     long value = strtol(s, &end, 8);
     return s[0] != '\0' && *end == '\0' && value >= 0 && value <= 07777 ? (int)value : -1;
@@ -78,7 +78,7 @@ static void take_line(struct files_table *out, char *line) {
     bool typed = cell[1][0] != '\0' && cell[1][1] == '\0' && strchr("cbfdlsp", cell[1][0]) != NULL;
     out->items[out->count++] = (struct file_entry){.path = mem_copy_string(cell[0]),
                                                    .type = typed ? cell[1][0] : '?',
-                                                   .mode = octal(cell[2]),
+                                                   .mode = table_mode(cell[2]),
                                                    .uid = number(cell[3]),
                                                    .gid = number(cell[4]),
                                                    .size = number(cell[5]),

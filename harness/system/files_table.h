@@ -39,5 +39,7 @@ void files_table_names(const struct files_table *table, const char *path, size_t
 /* \t \n \\ in names: adds `s` escaped; undoes it in place. */
 void table_escape(struct text *out, const char *s);
 void table_unescape(char *s);
+/* Permission bits in octal, with or without a leading 0; -1: none. */
+int table_mode(const char *s);
 
 #endif

@@ -43,6 +43,8 @@ static void splits_and_sorts(void **state) {
     assert_string_equal(list.items[4], "z1");
     assert_true(strings_contain(&list, "c"));
     assert_false(strings_contain(&list, "C"));
+    assert_int_equal(strings_find(&list, "z1"), 4);
+    assert_int_equal(strings_find(&list, "z"), -1);
     strings_free(&list);
     assert_int_equal(list.count, 0);
 }
