@@ -70,40 +70,58 @@ static void check_init(const struct scene *scene, struct findings *out) {
     finding_remedy(finding, "keep what doctor saw: gpuvet doctor --capture DIR");
 }
 
-/* NVML hangs or crashes. Where CUDA does so too that finding says it, and where CUDA came up the GPUs work,
- * so a slow start without persistence mode is no fail. */
-static void check_nvml(const struct scene *scene, struct findings *out) {
-    int code = -1;
-    enum probe_state state = scene_probe(scene, "nvmlInit", &code);
-    enum probe_state cuda = scene_probe(scene, "cuInit", &code);
-    bool late = state == PROBE_TIMEOUT;
-    if ((!late && state != PROBE_DIED) || cuda == PROBE_TIMEOUT || cuda == PROBE_DIED)
-        return;
-    const struct finding *cause = hardware_cause(out);
-    const char *id = cause == NULL ? NULL : cause->rule->id;
-    struct finding *finding =
-        finding_add(out, "cuda.nvml", cuda == PROBE_UNKNOWN ? SEVERITY_FAIL : SEVERITY_WARN, "NVML %s",
-                    late ? "does not return: nvidia-smi hangs too" : "crashes the process");
-    if (late)
+/* What NVML's error means where no rule about versions, nodes or libraries has it and CUDA came up. */
+static const char *nvml_failure(int code) {
+    return code == 15 ? "a GPU is lost (fallen off the bus, or in need of a reset)"
+           : code == 999
+               ? "the driver answered something that NVML does not know, as with a GPU in a bad state"
+               : NULL;
+}
+
+static void say_nvml(const struct scene *scene, enum probe_state state, int code, struct finding *finding) {
+    int signal = (int)js_get_int(js_get(scene->probes, "nvmlInit"), "signal", 0);
+    if (state == PROBE_TIMEOUT) {
         finding_evidence(finding, "nvmlInit", "no answer in time");
-    else
-        finding_evidence(finding, "nvmlInit", "killed by signal %d",
-                         (int)js_get_int(js_get(scene->probes, "nvmlInit"), "signal", 0));
-    finding_cause(finding, "%s",
-                  late
-                      ? "the driver waits for a GPU that does not answer, or another process holds a lock of "
-                        "it; several GPUs without persistence mode may also just be slow to start"
-                      : "a damaged installation, or a library put before it");
-    if (id != NULL)
-        finding_follows(finding, id);
-    if (late)
+        finding_cause(finding,
+                      "the driver waits for a GPU that does not answer, or another process holds a "
+                      "lock of it; several GPUs without persistence mode may also just be slow to start");
         finding_remedy(finding,
                        "look at: dmesg | grep -E 'NVRM|Xid'; processes in state D (ps -eo pid,stat,comm)");
-    else
-        finding_remedy(finding, "look at: dmesg (segfault at …); LD_PRELOAD; reinstall the driver's user "
-                                "space");
-    if (late)
         finding_remedy(finding, "a slow start: systemctl enable --now nvidia-persistenced");
+    } else if (state == PROBE_DIED) {
+        finding_evidence(finding, "nvmlInit", "killed by signal %d", signal);
+        finding_cause(finding, "a damaged installation, or a library put before it");
+        finding_remedy(finding,
+                       "look at: dmesg (segfault at …); LD_PRELOAD; reinstall the driver's user space");
+    } else {
+        finding_evidence(finding, "nvmlInit", "%d", code);
+        finding_cause(finding, "%s", nvml_failure(code));
+        finding_remedy(finding, "look at: dmesg | grep -E 'NVRM|Xid'; nvidia-smi");
+    }
+}
+
+/* NVML hangs, crashes or fails. Where CUDA does so too that finding says it, and where CUDA came up the GPUs
+ * work: no fail. */
+static void check_nvml(const struct scene *scene, struct findings *out) {
+    int code = -1, cuda_code = -1;
+    enum probe_state state = scene_probe(scene, "nvmlInit", &code);
+    enum probe_state cuda = scene_probe(scene, "cuInit", &cuda_code);
+    bool silent =
+        (state == PROBE_TIMEOUT || state == PROBE_DIED) && cuda != PROBE_TIMEOUT && cuda != PROBE_DIED;
+    bool failed =
+        state == PROBE_ANSWERED && nvml_failure(code) != NULL && cuda == PROBE_ANSWERED && cuda_code == 0;
+    if (!silent && !failed)
+        return;
+    const struct finding *cause = hardware_cause(out);
+    const char *id = cause == NULL ? NULL : cause->rule->id; /* the list moves as it grows */
+    struct finding *finding =
+        finding_add(out, "cuda.nvml", cuda == PROBE_UNKNOWN ? SEVERITY_FAIL : SEVERITY_WARN, "NVML %s",
+                    state == PROBE_TIMEOUT ? "gives no answer in time: nvidia-smi hangs too, or is slow"
+                    : state == PROBE_DIED  ? "crashes the process, and so does nvidia-smi"
+                                           : "fails, and nvidia-smi with it, though CUDA starts");
+    say_nvml(scene, state, code, finding);
+    if (id != NULL)
+        finding_follows(finding, id);
 }
 
 static const struct rule rules[] = {
@@ -123,14 +141,13 @@ static const struct rule rules[] = {
         .id = "cuda.nvml",
         .area = AREA_CUDA,
         .severity = SEVERITY_FAIL,
-        .title = "NVML hangs or crashes",
+        .title = "NVML hangs, crashes or fails",
         .needs = "probes.json: nvmlInit, cuInit",
-        .cause =
-            "nvidia-smi and all that lists GPUs hang or crash with it, also where CUDA still works: then it "
-            "is a warn",
+        .cause = "nvidia-smi and all that lists GPUs do the same, also where CUDA still works: then it "
+                 "is a warn",
         .remedy =
             "the kernel log, processes stuck in the driver; persistence mode where only the start is slow",
-        .source = "injected hangs and crashes of NVML, with and without CUDA",
+        .source = "injected hangs, crashes and errors of NVML, with and without CUDA; NVML API, nvmlReturn_t",
         .check = check_nvml,
     },
     {0},

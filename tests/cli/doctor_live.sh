@@ -128,7 +128,7 @@ if [ -e "$FAKES/libcuda.so" ] && [ -e "$FAKES/libnvml.so" ]; then
     rig "rm /dev/nvidia-uvm"
     found "fail uvm.node-missing"
     found "fail cuda.init" 999 "follows "
-    found "warn cuda.nvml" "does not return"
+    found "warn cuda.nvml" "no answer in time"
     echo "count 1" >fake_nvml
     # A limit of open files below which CUDA does not start, and doctor itself sees nothing: a fail at each of them.
     echo "init 304" >fake_cuda

@@ -257,7 +257,8 @@ static void codes_of_cuda(void **state) {
     }
 }
 
-/* NVML that hangs or dies is told whatever CUDA answers, by one finding; slow or old answers are none. */
+/* NVML that hangs, dies or fails is told whatever CUDA answers, by one finding; what it merely lacks is none.
+ */
 static void nvml_that_does_not_answer(void **state) {
     (void)state;
     static const struct {
@@ -275,6 +276,11 @@ static void nvml_that_does_not_answer(void **state) {
         {"{\"code\":null,\"signal\":0}", "{\"code\":0}", NULL, SEVERITY_INFO},
         {"{\"code\":null,\"absent\":true}", "{\"code\":0}", NULL, SEVERITY_INFO},
         {"{\"code\":0,\"count\":1}", "{\"code\":0}", NULL, SEVERITY_INFO},
+        {"{\"code\":999}", "{\"code\":0}", "cuda.nvml", SEVERITY_WARN},
+        {"{\"code\":15}", "{\"code\":0}", "cuda.nvml", SEVERITY_WARN},
+        {"{\"code\":999}", "{\"code\":999}", "cuda.init", SEVERITY_FAIL},
+        {"{\"code\":999}", NULL, NULL, SEVERITY_INFO},
+        {"{\"code\":3}", "{\"code\":0}", NULL, SEVERITY_INFO},
         {"[]", "7", NULL, SEVERITY_INFO},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
