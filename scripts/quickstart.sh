@@ -25,7 +25,7 @@ if ! cmake "${configure[@]}" >"$log" 2>&1; then
     rm -rf build
     cmake "${configure[@]}" >"$log" 2>&1 || fail "cmake failed"
 fi
-echo "quickstart: building"
+echo "quickstart: building, about a minute on two cores (log: $log)"
 cmake --build build >>"$log" 2>&1 || fail "the build failed"
 
 build/gpuvet version
