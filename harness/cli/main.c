@@ -100,6 +100,13 @@ static int help_on(const struct command *command) {
     return status;
 }
 
+static int too_many(const char *word) {
+    struct error err = {0};
+    FAIL(&err, ERROR_USAGE, "'%.200s' is one word too many: gpuvet help takes one", word);
+    log_error(&err);
+    return EXIT_USAGE;
+}
+
 static int dispatch(int argc, char **argv) {
     if (argc < 2) {
         print_help(stderr);
@@ -115,6 +122,8 @@ static int dispatch(int argc, char **argv) {
         printf("gpuvet %s build %s\n", build_version(), build_id());
         return 0;
     }
+    if (help && argc > 3)
+        return too_many(argv[3]);
     if (help && strcmp(argv[2], "--man") == 0) {
         manual_print(commands, N_COMMANDS, stdout);
         return 0;

@@ -2,6 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # The command line itself: help, nearest names, statuses.
 . "$GPUVET_SOURCE/tests/cli/lib.sh"
+# What nobody reads is refused, so that nobody waits for it to matter.
+for words in '--man --completion' '--completion run' '--man x' 'run list' 'run --man'; do
+    # shellcheck disable=SC2086
+    expect 2 "$GPUVET" help $words
+    one_line
+    has err 'one word too many'
+done
+
 expect 0 "$GPUVET" --help
 for c in run list compare baseline env version; do
     has out "  $c "
