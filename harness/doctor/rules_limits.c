@@ -77,15 +77,23 @@ static void check_proc(const struct scene *scene, struct findings *out) {
     static const char *const signs[] = {"/proc/self/status", "/proc/self/mountinfo", "/proc/version",
                                         "/proc/cmdline",     "/proc/meminfo",        "/proc/devices",
                                         "/proc/uptime"};
-    if (versions_cuda_code(scene) != CUDA_OPERATING_SYSTEM)
+    int code = versions_cuda_code(scene);
+    /* Known live. A capture may well have been made without these files, so there CUDA's answer must say it
+     * too. */
+    bool seen = strcmp(js_get_string(scene->probes, "proc", ""), "not mounted") == 0;
+    if (!seen && code != CUDA_OPERATING_SYSTEM)
         return;
-    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
+    for (size_t i = 0; !seen && i < sizeof signs / sizeof *signs; i++)
         if (look_exists(scene->source, signs[i]))
             return;
-    struct finding *f = finding_add(out, "limits.no-proc", SEVERITY_FAIL,
-                                    "/proc is not mounted, and CUDA reads it when it starts");
+    struct finding *f =
+        finding_add(out, "limits.no-proc", SEVERITY_FAIL,
+                    code >= 0 ? "/proc is not mounted, and CUDA reads it when it starts"
+                              : "/proc is not mounted: CUDA reads it when it starts, and nothing else can be "
+                                "told of the driver without it");
     finding_evidence(f, "/proc", "nothing in it");
-    finding_evidence(f, "cuInit", "304");
+    if (code >= 0)
+        finding_evidence(f, "cuInit", "%d", code);
     finding_remedy(
         f, "mount -t proc proc /proc   (a chroot; a sandbox: bwrap --proc /proc, unshare --mount-proc)");
 }

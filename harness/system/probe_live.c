@@ -193,5 +193,7 @@ js *probe_live(void) {
     js_set(out, "syscalls", syscalls_json());
     js_set(out, "env", env_json());
     add_modprobe(out);
+    if (access("/proc/self", F_OK) != 0)
+        js_set_string(out, "proc", "not mounted");
     return out;
 }
