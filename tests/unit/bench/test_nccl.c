@@ -131,31 +131,12 @@ int corrupt_word_device(void *buffer, uint64_t offset, void *stream) {
     return 0;
 }
 
-/* ---- the parts of the harness that a case meets ---- */
+/* What items keep for the next one, as a child has it; a new one has loaded nothing yet. */
+static struct shelf *shelf;
 
-const char *case_text(const struct case_context *context, const char *param) {
-    return js_get_string(context->params, param, "");
-}
-
-int64_t case_number(const struct case_context *context, const char *param) {
-    return js_get_int(context->params, param, 0);
-}
-
-void samples_add(struct samples *samples, double value) {
-    samples->values = mem_grow(samples->values, samples->count, &samples->capacity, sizeof *samples->values);
-    samples->values[samples->count++] = value;
-}
-
-static void *shelved[2];
-
-void *shelf_find(const struct shelf *shelf, const char *name) {
-    (void)shelf;
-    return shelved[strcmp(name, STAGE_ON_SHELF) == 0];
-}
-
-void shelf_put(struct shelf *shelf, const char *name, void *thing) {
-    (void)shelf;
-    shelved[strcmp(name, STAGE_ON_SHELF) == 0] = thing;
+static void new_shelf(void) {
+    free(shelf);
+    shelf = shelf_make();
 }
 
 /* ---- one item ---- */
@@ -217,6 +198,7 @@ static void begin(struct bed *b, int ranks, const char *dtype, int64_t bytes, co
     b->context = (struct case_context){.metric = metric,
                                        .params = b->params,
                                        .attributes = b->attributes,
+                                       .shelf = shelf,
                                        .seed = 4711,
                                        .round = 1,
                                        .cpu = -1,
@@ -439,7 +421,7 @@ static void too_old_is_a_skip(void **state) {
     (void)state;
     struct bed b;
     settings("version 22602\n");
-    shelved[0] = NULL; /* it was loaded with its version before */
+    new_shelf(); /* it was loaded with its version before */
     begin(&b, 2, "float", 4096, "out", "time");
     b.gpus[1].cc_major = 12;
     snprintf(b.gpus[1].name, sizeof b.gpus[1].name, "RTX PRO 6000");
@@ -448,21 +430,21 @@ static void too_old_is_a_skip(void **state) {
     assert_non_null(strstr(b.err.text, "2.26.2"));
     assert_non_null(strstr(b.err.text, "2.27"));
     end(&b);
-    shelved[0] = NULL;
+    new_shelf();
     settings("");
 }
 
 static void none_is_a_skip(void **state) {
     (void)state;
     struct bed b;
-    shelved[0] = NULL;
+    new_shelf();
     setenv("GPUVET_NCCL", "/nonexistent/libnccl.so.2", 1);
     begin(&b, 2, "float", 4096, "out", "time");
     assert_false(run(&b, NCCL_ALL_REDUCE));
     assert_int_equal(b.err.kind, ERROR_ABSENT);
     assert_non_null(strstr(b.err.text, "GPUVET_NCCL"));
     end(&b);
-    shelved[0] = NULL;
+    new_shelf();
     setenv("GPUVET_NCCL", GPUVET_FAKES_DIR "/libnccl.so", 1);
 }
 
@@ -486,7 +468,7 @@ static void pairs(void **state) {
         snprintf(path, sizeof path, "%s%s", GPUVET_FAKES_DIR, rows[i].library);
         setenv("GPUVET_NCCL", path, 1);
         settings(rows[i].settings);
-        shelved[0] = NULL;
+        new_shelf();
         begin(&b, 4, "float", 4096, "out", "time");
         nccl_pair_check(&b.context, &b.gpus[1], &b.gpus[3], &pair);
         assert_int_equal(pair.verdict, rows[i].verdict);
@@ -500,7 +482,7 @@ static void pairs(void **state) {
         }
         end(&b);
     }
-    shelved[0] = NULL;
+    new_shelf();
     setenv("GPUVET_NCCL", GPUVET_FAKES_DIR "/libnccl.so", 1);
     settings("");
 }
@@ -564,6 +546,7 @@ static void what_ranks_are_at(void **state) {
 }
 
 int main(void) {
+    new_shelf();
     setenv("GPUVET_NCCL", GPUVET_FAKES_DIR "/libnccl.so", 1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_operation_arrives),

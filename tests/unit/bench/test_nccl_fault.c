@@ -56,36 +56,6 @@ int fault_spin_forever(void *stream) {
 
 const char *const nccl_control[] = {NULL};
 
-const char *case_text(const struct case_context *context, const char *param) {
-    return js_get_string(context->params, param, "");
-}
-
-int64_t case_number(const struct case_context *context, const char *param) {
-    return js_get_int(context->params, param, 0);
-}
-
-void samples_add(struct samples *samples, double value) {
-    samples->values = mem_grow(samples->values, samples->count, &samples->capacity, sizeof *samples->values);
-    samples->values[samples->count++] = value;
-}
-
-static void *shelved[2];
-
-void *shelf_find(const struct shelf *shelf, const char *name) {
-    (void)shelf;
-    return shelved[strcmp(name, STAGE_ON_SHELF) == 0];
-}
-
-void shelf_put(struct shelf *shelf, const char *name, void *thing) {
-    (void)shelf;
-    shelved[strcmp(name, STAGE_ON_SHELF) == 0] = thing;
-}
-
-struct instance *instance_add(struct instance_list *list, const struct metric *metric, enum level level) {
-    (void)list, (void)metric, (void)level;
-    return NULL;
-}
-
 struct instance *nccl_instance(const struct p2p_party *party, const struct nccl_group *group,
                                const struct metric *metric, enum level level, struct instance_list *out) {
     (void)party, (void)group, (void)metric, (void)level, (void)out;
@@ -109,7 +79,8 @@ static bool two_ranks(const char *how) {
                                    .gpus = gpus,
                                    .n_gpus = 2,
                                    .extra = js_new_object(),
-                                   .flags = js_new_array()};
+                                   .flags = js_new_array(),
+                                   .shelf = shelf_make()};
     js_set_string(params, "how", how);
     bool good = case_nccl_fault.sample(&context, &samples, &err);
     if (!good)
