@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SHA-256 by the CPU's own instructions, where it has them, against known values and against plain C. */
+/* SHA-256 against known values, and what of a file is hashed. */
 #include "unit/tree.h"
 
 #include "base/hash.h"
-
-#include <sha2.h>
 
 static void known_values(void **state) {
     (void)state;
@@ -29,21 +27,6 @@ static void known_values(void **state) {
     free(million);
 }
 
-/* Every length around the blocks of 64 bytes, from an address that is not aligned. */
-static void as_plain_c(void **state) {
-    (void)state;
-    unsigned char data[700];
-    for (size_t i = 0; i < sizeof data; i++)
-        data[i] = (unsigned char)(i * 31 + i / 7);
-    for (size_t n = 0; n + 1 < sizeof data; n++) {
-        char out[SHA256_HEX_SIZE], want[SHA256_DIGEST_STRING_LENGTH];
-        sha256_hex(data + 1, n, out);
-        SHA256Data(data + 1, n, want);
-        if (strcmp(out, want) != 0)
-            fail_msg("%zu bytes: %s, not %s", n, out, want);
-    }
-}
-
 static void files(void **state) {
     (void)state;
     char out[SHA256_HEX_SIZE];
@@ -60,7 +43,6 @@ static void files(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(known_values),
-        cmocka_unit_test(as_plain_c),
         cmocka_unit_test(files),
     };
     return cmocka_run_group_tests(tests, tree_enter, tree_leave);
