@@ -63,7 +63,8 @@ struct instance *nccl_instance(const struct p2p_party *party, const struct nccl_
 }
 
 void p2p_gather(const struct node *node, struct p2p_party *out) {
-    (void)node, (void)out;
+    (void)node;
+    *out = (struct p2p_party){0};
 }
 
 /* ---- tests ---- */
