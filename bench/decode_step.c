@@ -302,7 +302,7 @@ const struct bench_case case_decode_step = {
     .summary = "one token through 4 layers: four products of 1 or 16 rows and two all_reduces a layer",
     .block = BLOCK_COLLECTIVE,
     .quiet = true,
-    .needs = {.gpus = 1},
+    .needs = {.gpus = 1, .nccl = true, .cublaslt = true},
     .control = nccl_control,
     .metrics = metrics,
     .series = series,

@@ -65,7 +65,7 @@ void nccl_finish(struct case_context *context);
         .summary = words,                                                                                    \
         .block = BLOCK_COLLECTIVE,                                                                           \
         .quiet = true,                                                                                       \
-        .needs = {.gpus = 1},                                                                                \
+        .needs = {.gpus = 1, .nccl = true},                                                                  \
         .control = nccl_control,                                                                             \
         .metrics = nccl_metrics,                                                                             \
         .series = nccl_series,                                                                               \

@@ -154,6 +154,7 @@ const struct bench_case case_nccl_fault = {
     .summary = "collectives that go wrong on purpose",
     .block = BLOCK_COLLECTIVE,
     .hidden = true,
+    .needs = {.nccl = true},
     .control = nccl_control,
     .metrics = metrics,
     .series = series,

@@ -158,7 +158,7 @@ const struct bench_case case_nccl_paths = {
     .version = 1,
     .summary = "how NCCL connects the GPUs: transport and channels of each pair",
     .block = BLOCK_OWN,
-    .needs = {.gpus = 1},
+    .needs = {.gpus = 1, .nccl = true},
     .control = nccl_control,
     .metrics = metrics,
     .series = series,

@@ -7,21 +7,12 @@
 
 /* ---- needs ---- */
 
-/* The libraries by the cases' names: those that measure collectives are all of nccl. */
-bool case_needs_nccl(const struct bench_case *bench) {
-    return text_starts(bench->name, "nccl.") || strcmp(bench->name, "decode.step") == 0;
-}
-
-bool case_needs_cublaslt(const struct bench_case *bench) {
-    return text_starts(bench->name, "gemm.") || strcmp(bench->name, "decode.step") == 0;
-}
-
 js *case_needs_json(const struct bench_case *bench) {
     js *needs = js_new_object();
     js_set_int(needs, "gpus", bench->needs.gpus);
     js_set_bool(needs, "peer", bench->needs.peer);
-    js_set_bool(needs, "nccl", case_needs_nccl(bench));
-    js_set_bool(needs, "cublaslt", case_needs_cublaslt(bench));
+    js_set_bool(needs, "nccl", bench->needs.nccl);
+    js_set_bool(needs, "cublaslt", bench->needs.cublaslt);
     js_set(needs, "cc_major", bench->needs.cc_major > 0 ? js_new_int(bench->needs.cc_major) : js_new_null());
     return needs;
 }
@@ -34,9 +25,7 @@ void case_needs_text(const struct bench_case *bench, char *out, size_t size) {
     const struct {
         bool is;
         const char *word;
-    } rest[] = {{bench->needs.peer, "P2P"},
-                {case_needs_nccl(bench), "NCCL"},
-                {case_needs_cublaslt(bench), "cuBLASLt"}};
+    } rest[] = {{bench->needs.peer, "P2P"}, {bench->needs.nccl, "NCCL"}, {bench->needs.cublaslt, "cuBLASLt"}};
     for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
         if (rest[i].is)
             text_addf(&words, "%s%s", words.length > 0 ? ", " : "", rest[i].word);

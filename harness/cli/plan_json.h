@@ -8,8 +8,6 @@
 /* Of all places, with what each series could show. Owned. */
 js *plan_json(const struct prepared *p);
 
-bool case_needs_nccl(const struct bench_case *bench);
-bool case_needs_cublaslt(const struct bench_case *bench);
 /* {"gpus":2,"peer":true,"nccl":false,"cublaslt":false,"cc_major":9}: what a case needs to run at all. Owned.
  */
 js *case_needs_json(const struct bench_case *bench);

@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "base/forked.h"
 #include "base/hash.h"
-#include "cli/plan_json.h"
 #include "gpu/cublaslt.h"
 #include "gpu/nccl.h"
 
@@ -77,8 +76,8 @@ void run_libraries_add(const struct prepared *p, js *environment) {
         if (item->instance.skip != NULL)
             continue;
         uses_gpu = uses_gpu || item->bench->needs.gpus > 0;
-        wanted.nccl = wanted.nccl || case_needs_nccl(item->bench);
-        wanted.cublaslt = wanted.cublaslt || case_needs_cublaslt(item->bench);
+        wanted.nccl = wanted.nccl || item->bench->needs.nccl;
+        wanted.cublaslt = wanted.cublaslt || item->bench->needs.cublaslt;
     }
     if (first->target.kind != TARGET_HOST || !(uses_gpu || wanted.nccl || wanted.cublaslt))
         return;

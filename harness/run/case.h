@@ -21,7 +21,6 @@ enum block {
     BLOCK_COPY,
     BLOCK_P2P,
     BLOCK_COLLECTIVE,
-    BLOCK_GEMM,
     BLOCK_OWN, /* what has a process of its own (instance->env): last, so that no other one must start anew */
     BLOCK_COUNT
 };
@@ -97,9 +96,11 @@ struct instance *instance_add(struct instance_list *list, const struct metric *m
 void instance_list_free(struct instance_list *list);
 
 struct needs {
-    int gpus;     /* at least this many */
-    bool peer;    /* P2P between them */
-    int cc_major; /* compute capability at least; 0: any */
+    int gpus;      /* at least this many */
+    bool peer;     /* P2P between them */
+    int cc_major;  /* compute capability at least; 0: any */
+    bool nccl;     /* loads this library: said by `list`, its hash is in the run's header */
+    bool cublaslt; /* likewise */
 };
 
 /* What verify() found. A figure counts only when `bad` is 0. */
