@@ -7,12 +7,11 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-enum { PART = 16 << 20, MAX_HELPERS = 15, SPOILT = 0xa5, PAGE = 4096 };
+enum { PART = 16 << 20, MAX_HELPERS = 15, PAGE = 4096 };
 
-enum task { FILL, CHECK, SPOIL, TOUCH };
+enum task { FILL, CHECK, TOUCH };
 
 struct job {
     enum task task;
@@ -31,8 +30,6 @@ static void do_part(struct job *job, size_t part) {
         pattern_fill_host_part(job->buffer + at, bytes, at / 4, job->seed);
     else if (job->task == CHECK)
         pattern_check_host_part(job->buffer + at, bytes, at / 4, job->seed, &job->faults[part]);
-    else if (job->task == SPOIL)
-        memset(job->buffer + at, SPOILT, bytes);
     else
         for (size_t i = 0; i < bytes; i += PAGE)
             ((volatile char *)job->buffer)[at + i] = 1;
@@ -79,10 +76,6 @@ static void run(struct job *job) {
 
 void host_data_fill(void *buffer, size_t bytes, uint32_t seed) {
     run(&(struct job){.task = FILL, .buffer = buffer, .bytes = bytes, .seed = seed});
-}
-
-void host_data_spoil(void *buffer, size_t bytes) {
-    run(&(struct job){.task = SPOIL, .buffer = buffer, .bytes = bytes});
 }
 
 void host_data_touch(void *buffer, size_t bytes) {
