@@ -167,6 +167,8 @@ int main(int argc, char **argv) {
     /* Writes to a pipe nobody reads fail with EPIPE instead of killing the process, which a coordinator with
      * workers at the other end could not survive. */
     signal(SIGPIPE, SIG_IGN);
+    /* Ignored, as some parents leave it, no child could be waited for: each would seem to hang. */
+    signal(SIGCHLD, SIG_DFL);
     signal(SIGXFSZ, SIG_IGN); /* a file over the limit (ulimit -f) fails with EFBIG, which can be told */
     return output_finish(dispatch(argc, argv));
 }
