@@ -88,8 +88,8 @@ js *nvml_counters(struct nvml *nvml, const char *uuid, unsigned parts) {
     const struct nvml *from = device != NULL ? nvml : &nothing;
     int64_t replays = -1;
     js *out = js_new_object();
-    js_set(out, "violation_us", nvml_throttle_us(from, device, &replays));
-    js_set(out, "replay", replays >= 0 ? js_new_int(replays) : nvml_uint(from->replays, device));
+    js_set(out, "throttled_us", nvml_throttle_us(from, device, &replays));
+    js_set(out, "replays", replays >= 0 ? js_new_int(replays) : nvml_uint(from->replays, device));
     if ((parts & NVML_STATE) != 0) {
         js_set(out, "temperature_c", nvml_temperature(from, device));
         js_set(out, "power_w", nvml_power_w(from->power, device));

@@ -67,10 +67,10 @@ js *gpu_state_between(const js *before, const js *after) {
     for (struct js_member m = js_first(after); m.key != NULL; m = js_next(after, m)) {
         const js *old = js_get(before, m.key);
         js *gpu = js_new_object();
-        js_set(gpu, "replays", grown(old, m.value, "replay"));
+        js_set(gpu, "replays", grown(old, m.value, "replays"));
         set_errors(gpu, js_get(old, "aer"), js_get(m.value, "aer"));
         js_set(gpu, "throttled_us",
-               grown_times(js_get(old, "violation_us"), js_get(m.value, "violation_us")));
+               grown_times(js_get(old, "throttled_us"), js_get(m.value, "throttled_us")));
         for (size_t i = 0; i < sizeof now / sizeof *now; i++)
             js_set(gpu, now[i],
                    js_get(m.value, now[i]) == NULL ? js_new_null() : js_copy(js_get(m.value, now[i])));

@@ -95,17 +95,17 @@ static void counts(void **state) {
         assert_string_equal(js_get_string(answer, "type", ""), "counters");
         const js *gpus = js_get(answer, "gpus");
         const js *known = js_get(gpus, "GPU-00000000-0000-0000-0000-000000000001");
-        assert_int_equal(js_get_int(known, "replay", -1), 3 + 4 * i);
+        assert_int_equal(js_get_int(known, "replays", -1), 3 + 4 * i);
         assert_int_equal(js_get_int(known, "pcie_gen", -1), 5);
         assert_int_equal(js_get_int(known, "pcie_width", -1), 16);
         assert_true(js_get_number(known, "power_w", 0) > 120.4 && js_get_number(known, "power_w", 0) < 120.6);
         assert_true(js_is_object(js_get(known, "aer")));
-        assert_true(js_is_null(js_get(js_get(gpus, "GPU-of-nobody"), "replay")));
+        assert_true(js_is_null(js_get(js_get(gpus, "GPU-of-nobody"), "replays")));
         js_free(answer);
     }
     js *answer = say(&t, "{\"type\":\"counters\",\"gpus\":[\"GPU-00000000-0000-0000-0000-000000000000\"]}");
     const js *only = js_get(js_get(answer, "gpus"), "GPU-00000000-0000-0000-0000-000000000000");
-    assert_int_equal(js_get_int(only, "replay", -1), 7);
+    assert_int_equal(js_get_int(only, "replays", -1), 7);
     assert_null(js_get(only, "power_w"));
     assert_null(js_get(only, "pcie_gen"));
     js_free(answer);

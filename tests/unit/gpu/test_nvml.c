@@ -164,10 +164,10 @@ static void counters(void **state) {
     struct nvml *nvml = nvml_open(&err);
     assert_non_null(nvml);
     js *known = nvml_counters(nvml, "GPU-00000000-0000-0000-0000-000000000001", NVML_STATE);
-    assert_int_equal(js_get_int(js_get(known, "violation_us"), "sw_power_cap", -1), 5000);
-    assert_true(js_is_null(js_get(known, "replay")));
+    assert_int_equal(js_get_int(js_get(known, "throttled_us"), "sw_power_cap", -1), 5000);
+    assert_true(js_is_null(js_get(known, "replays")));
     js *unknown = nvml_counters(nvml, "GPU-of-another-machine", NVML_STATE | NVML_LINK);
-    assert_true(js_is_null(js_get(js_get(unknown, "violation_us"), "sw_power_cap")));
+    assert_true(js_is_null(js_get(js_get(unknown, "throttled_us"), "sw_power_cap")));
     assert_true(js_is_null(js_get(unknown, "power_w")));
     js_free(known);
     js_free(unknown);
@@ -190,7 +190,7 @@ static void throttle_numbers(void **state) {
         struct nvml *nvml = nvml_open(&err);
         assert_non_null(nvml);
         js *counters = nvml_counters(nvml, "GPU-00000000-0000-0000-0000-000000000000", 0);
-        const js *us = js_get(counters, "violation_us");
+        const js *us = js_get(counters, "throttled_us");
         assert_int_equal(js_get_int(us, "sw_power_cap", -1), 5000);
         assert_int_equal(js_get_int(us, "sw_thermal", -1), 6000);
         assert_int_equal(js_get_int(us, "hw_thermal", -1), rows[i].hw_thermal);

@@ -25,9 +25,9 @@ static js *between(const char *before, const char *after) {
 static void differences(void **state) {
     (void)state;
     js *s = between(
-        "{\"GPU-a\":{\"replay\":3,\"violation_us\":{\"sw_power_cap\":10,\"hw_thermal\":null},"
+        "{\"GPU-a\":{\"replays\":3,\"throttled_us\":{\"sw_power_cap\":10,\"hw_thermal\":null},"
         "\"aer\":{\"0000:01:00.0\":{\"correctable\":1,\"fatal\":0},\"0000:00:01.1\":{\"correctable\":2}}}}",
-        "{\"GPU-a\":{\"replay\":5,\"violation_us\":{\"sw_power_cap\":40,\"hw_thermal\":7},\"pcie_gen\":5,"
+        "{\"GPU-a\":{\"replays\":5,\"throttled_us\":{\"sw_power_cap\":40,\"hw_thermal\":7},\"pcie_gen\":5,"
         "\"pcie_width\":16,\"temperature_c\":41,\"power_w\":null,"
         "\"aer\":{\"0000:01:00.0\":{\"correctable\":1,\"fatal\":0},\"0000:00:01.1\":{\"correctable\":6}}}}");
     const js *gpu = js_get(s, "GPU-a");
@@ -49,10 +49,10 @@ static void unknown(void **state) {
     (void)state;
     assert_null(gpu_state_between(NULL, NULL));
     /* Nothing before, a counter that began anew, rubbish instead of numbers: unknown, never a number. */
-    static const char *const befores[] = {NULL, "{}", "{\"GPU-a\":{\"replay\":9}}",
-                                          "{\"GPU-a\":{\"replay\":\"x\"}}", "[]"};
+    static const char *const befores[] = {NULL, "{}", "{\"GPU-a\":{\"replays\":9}}",
+                                          "{\"GPU-a\":{\"replays\":\"x\"}}", "[]"};
     for (size_t i = 0; i < sizeof befores / sizeof *befores; i++) {
-        js *s = between(befores[i], "{\"GPU-a\":{\"replay\":5,\"aer\":{}}}");
+        js *s = between(befores[i], "{\"GPU-a\":{\"replays\":5,\"aer\":{}}}");
         assert_true(js_is_null(js_get(js_get(s, "GPU-a"), "replays")));
         assert_true(js_is_null(js_get(js_get(js_get(s, "GPU-a"), "aer"), "fatal")));
         assert_null(js_get(js_get(s, "GPU-a"), "aer_at"));
