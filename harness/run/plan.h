@@ -25,7 +25,7 @@ struct profile {
 extern const char *const profile_names[]; /* ends with NULL */
 
 struct plan_item {
-    int id;
+    int id; /* its place among the items, from 0: the same in every place of a machine */
     const struct bench_case *bench;
     struct instance instance; /* owned */
     char *key;                /* of its records: without a statistic's suffix, at `target` */
@@ -110,8 +110,11 @@ double plan_round_seconds(const struct plan *plan, int round, double worker_seco
 js *plan_series_json(const struct plan *plan);
 
 /* Smallest relative effect that a series could show in a comparison of 3 runs before and 1 after, by its
- * default spread between runs (an estimate): max(δ, 3 × spread, z × spread × sqrt(1/3 + 1)), z for 1 % over
- * the primary family. NAN where no default is known. */
+ * default spread between runs (an estimate): max(δ, 3 × spread, z × spread × sqrt(1/3 + 1)). The second is
+ * what compare asks for while the spread is a default, the third the two-sided normal quantile z at 1 %
+ * divided by the number of primary series (Bonferroni) times the standard error of a difference of means of 3
+ * runs and 1. δ is the relative one: without a figure an absolute one says nothing. NAN where no default is
+ * known. */
 double plan_smallest_effect(const struct plan *plan, const struct plan_series *series);
 
 #endif

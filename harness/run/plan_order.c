@@ -3,6 +3,7 @@
 #include "run/plan.h"
 
 #include "base/random.h"
+#include "stats/decide.h"
 #include "stats/distributions.h"
 
 #include <math.h>
@@ -80,7 +81,7 @@ double plan_smallest_effect(const struct plan *plan, const struct plan_series *s
     if (!(between > 0))
         return NAN;
     double family = plan->n_primary > 0 ? plan->n_primary : 1;
-    double z = dist_t_critical(0.01 / family, INFINITY);
+    double z = dist_t_critical(DECIDE_FAMILY_ALPHA / family, INFINITY);
     double effect = fmax(series->row->delta_rel, 3 * between);
-    return fmax(effect, z * between * sqrt(1.0 / 3 + 1));
+    return fmax(effect, z * between * sqrt(1.0 / DECIDE_MIN_RUNS + 1));
 }
