@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Checksums of baselines, libraries and names (libmd inside). */
 #ifndef GPUVET_BASE_HASH_H
 #define GPUVET_BASE_HASH_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* From names on the command line to two environments (compare/env_diff.h sets them against each other). */
 #ifndef GPUVET_CLI_ENV_DIFF_H
 #define GPUVET_CLI_ENV_DIFF_H
 

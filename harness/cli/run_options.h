@@ -13,8 +13,9 @@
 struct run_values {
     const char *profile, *from, *label, *results, *baseline, *report, *nccl;
     struct strings cases, gpus, effects, in;
-    int64_t seed, rounds;
-    double wait_quiet;
+    int64_t seed;      /* -1: the baseline's, else 1 */
+    int64_t rounds;    /* 0: the profile's */
+    double wait_quiet; /* seconds */
     bool start, no_own_placement;
     bool dry_run, simulate, allow_busy, json, no_baseline, strict;
 };

@@ -112,6 +112,7 @@ struct verification {
     char what[64]; /* which buffer: "device buffer", "host buffer"; "" when nothing needs verifying */
 };
 
+/* What one item yielded, in the metric's unit; owned by the harness. */
 struct samples {
     double *values;
     size_t count;

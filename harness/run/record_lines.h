@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The meaning of a run file's lines, one after the other: between record.c, which finds the lines, and the
- * struct run that they fill. */
+/* The meaning of a run file's lines, one after the other: between record_read.c, which finds the lines,
+ * and the struct run that they fill. */
 #ifndef GPUVET_RUN_RECORD_LINES_H
 #define GPUVET_RUN_RECORD_LINES_H
 

@@ -34,8 +34,9 @@ extern const double DECIDE_FAMILY_ALPHA;
 struct decide_series {
     struct decide_side before, after;
     bool higher_is_better;
-    bool primary; /* only these are judged and count in the family */
-    double delta_rel, delta_abs, between_rel;
+    bool primary;                /* only these are judged and count in the family */
+    double delta_rel, delta_abs; /* δ is the larger: relative, and in the unit (0: none) */
+    double between_rel;          /* default spread between runs, one sigma, relative; 0: none */
     const char *class_name; /* case, metric and path class: series of one class share their variance prior */
 };
 

@@ -16,9 +16,9 @@ struct paired_series {
     const double *first;  /* the round's value here (host), in the unit, positive */
     const double *second; /* and there (container) */
     bool higher_is_better;
-    bool primary; /* only these are judged and count in the family */
-    double delta_rel, delta_abs;
-    const char *class_name; /* series of one class share their variance prior */
+    bool primary;                /* only these are judged and count in the family */
+    double delta_rel, delta_abs; /* the smallest effect that matters, as in struct decide_series */
+    const char *class_name;      /* series of one class share their variance prior */
 };
 
 /* Judges all series together: `before` of a result is the first side, `after` the second, `ratio` second over

@@ -24,8 +24,12 @@ struct recording {
     bool cut;     /* it was too much */
 };
 
+/* A file that was read (`why` 0), or was refused (`why` the errno); one that is not there is no entry. Copies
+ * `bytes`; read twice, the longer reading stays. */
 void recording_read(struct recording *recording, const char *path, const char *bytes, size_t length, int why);
+/* A folder that was listed: each of its names becomes an entry too. */
 void recording_list(struct recording *recording, const char *path, const struct strings *names);
+/* A path that was only asked for (does it exist, where does it lead). */
 void recording_path(struct recording *recording, const char *path);
 void recording_free(struct recording *recording);
 
