@@ -84,8 +84,18 @@ static int create_beside(const char *path, struct text *name) {
     return fd;
 }
 
+/* A device, a pipe or a socket that took a file's place would be lost: root's /dev/null as anybody's. */
+static bool is_replaceable(const char *path, struct error *err) {
+    struct stat st;
+    if (lstat(path, &st) != 0 || S_ISREG(st.st_mode) || S_ISLNK(st.st_mode))
+        return true; /* what else is the matter, creating tells */
+    return FAIL(err, ERROR_USAGE, "%s is no regular file, so none is written in its place", path);
+}
+
 bool file_replace(const char *path, const char *data, size_t length, struct error *err) {
     struct text beside = {0};
+    if (!is_replaceable(path, err))
+        return false;
     int fd = create_beside(path, &beside);
     bool good = fd >= 0;
     if (!good)

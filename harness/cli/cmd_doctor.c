@@ -188,7 +188,8 @@ static int fix_or_after(const struct doctor_values *v) {
     if (v->fix != NULL)
         return doctor_fix(
             &(struct doctor_fix_options){.what = v->fix, .view = view, .apply = v->apply, .json = v->json});
-    struct doctor_after_options options = {.view = view, .motd = v->motd, .state = v->state};
+    struct doctor_after_options options = {
+        .view = view, .motd = v->motd, .state = v->state, .strict = v->strict};
     if (v->from != NULL)
         return after(&options);
     js *dead = dead_mounts();
@@ -211,6 +212,12 @@ static int run(void *values, const struct strings *arguments) {
         return misused("--apply goes with --fix lxc:NAME");
     if ((v->motd != NULL || v->state != NULL) && !v->after_upgrade)
         return misused("--motd and --state go with --after-upgrade");
+    if ((v->motd != NULL && v->motd[0] == '\0') || (v->state != NULL && v->state[0] == '\0'))
+        return misused("--motd and --state need a file");
+    if (v->after_upgrade && (v->json || v->verbose))
+        return misused("--json and --verbose go with a plain gpuvet doctor, not with --after-upgrade");
+    if (v->fix != NULL && (v->verbose || v->strict))
+        return misused("--verbose and --strict go with a judgement, not with --fix");
     if (v->fix != NULL || v->after_upgrade)
         return fix_or_after(v);
     if (v->explain != NULL)

@@ -116,8 +116,11 @@ static bool is_due(struct after *a) {
         text_add(&a->changes, "never judged here before");
     else
         compare(a, before);
-    if (a->changes.length == 0 && strcmp(js_get_string(a->last, "verdict", ""), "fail") == 0)
+    const char *verdict = js_get_string(a->last, "verdict", "");
+    if (a->changes.length == 0 && strcmp(verdict, "fail") == 0)
         text_add(&a->changes, "it failed the last time");
+    else if (a->changes.length == 0 && a->options->strict && strcmp(verdict, "warn") == 0)
+        text_add(&a->changes, "it warned the last time");
     return a->changes.length > 0;
 }
 
@@ -250,7 +253,8 @@ static int judge(struct after *a, struct error *err) {
     if (!kept)
         log_error(err);
     findings_free(&findings);
-    return worst == SEVERITY_FAIL ? 1 : told && kept ? 0 : 2;
+    bool bad = worst == SEVERITY_FAIL || (worst == SEVERITY_WARN && a->options->strict);
+    return bad ? 1 : told && kept ? 0 : 2;
 }
 
 /* The numbers seen before this boot are what a baseline would tell. */
@@ -261,11 +265,16 @@ static void lend_before(struct after *a) {
         a->view.scene.baseline = js_equal(seen, a->now) && js_is_object(before) ? before : seen;
 }
 
+static int refused(const struct error *err) {
+    log_error(err);
+    return 2;
+}
+
 static int look(struct after *a, struct error *err) {
     struct doctor_view_options options = a->options->view;
     options.probe = false;
     if (!doctor_view_open(&options, &a->view, err))
-        return 2;
+        return refused(err);
     a->now = watched_now(a->view.facts);
     if (!is_due(a)) {
         char *kernel = in_words(a->now, "kernel.release");
@@ -280,7 +289,7 @@ static int look(struct after *a, struct error *err) {
         doctor_view_close(&a->view);
         options.probe = true;
         if (!doctor_view_open(&options, &a->view, err))
-            return 2;
+            return refused(err);
     }
     lend_before(a);
     return judge(a, err);
@@ -298,8 +307,6 @@ int doctor_after(const struct doctor_after_options *options) {
         a.motd = NULL;
     a.last = read_state(a.state);
     int status = look(&a, &err);
-    if (status == 2 && a.now == NULL)
-        log_error(&err);
     doctor_view_close(&a.view);
     js_free(a.last);
     js_free(a.now);

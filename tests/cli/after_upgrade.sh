@@ -25,6 +25,9 @@ write("new", 504, uvm=509)
 write("mended", 509, uvm=509)
 write("numbers", 504, **{**old, "uvm": 505})
 write("driver", 504, **{**old, "driver": "570.133.20"})
+m = Machine(where="container", manager="lxc") # the toolkit's key in a table that nobody reads it from
+m.files["/etc/nvidia-container-runtime/config.toml"] = "[nvidia-container-runtime]\nno-cgroups = true\n"
+m.write("warns")
 PY
 
 # The unit's own command, on captures.
@@ -111,16 +114,35 @@ done
 # What cannot be told is an error, and no pass.
 mkdir folder
 touch file
+mkfifo fifo
 rm state
-for where in folder file/x; do
+for where in folder file/x fifo; do
     expect 2 "$GPUVET" doctor --after-upgrade --from old --motd "$where" --state other
     one_line
     rm -f other
     expect 2 "$GPUVET" doctor --after-upgrade --from old --motd - --state "$where"
     one_line
 done
+[ -p fifo ] || fail "a pipe was replaced by a file"
 expect 2 "$GPUVET" doctor --after-upgrade --from nowhere
 one_line
+
+# What nobody reads is refused; with --strict a warning too is a 1, and judged again.
+for more in --json --verbose "--motd ''" "--state ''"; do
+    expect 2 eval '"$GPUVET" doctor --after-upgrade --from old' "$more"
+    one_line
+done
+expect 2 "$GPUVET" doctor --fix udev --from old --strict
+one_line
+rm -f state
+boot 0 warns
+has out "verdict after the change: warn"
+boot 0 warns
+not_judged
+for _ in 1 2; do
+    boot 1 warns --strict
+    judged "it warned the last time"
+done
 
 # On this machine: the verdict where logins see it; and the mend knows the number that was seen before.
 if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then

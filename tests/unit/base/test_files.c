@@ -39,6 +39,17 @@ static void refuses_odd_files(void **state) {
     text_free(&t);
 }
 
+static void what_is_no_file_is_not_replaced(void **state) {
+    (void)state;
+    struct error err = {0};
+    struct stat st;
+    assert_int_equal(mkfifo("pipe", 0600), 0);
+    assert_false(file_replace("pipe", "x", 1, &err));
+    assert_non_null(strstr(err.text, "pipe is no regular file"));
+    assert_int_equal(lstat("pipe", &st), 0);
+    assert_true(S_ISFIFO(st.st_mode));
+}
+
 static void failure_leaves_nothing_behind(void **state) {
     (void)state;
     struct error err = {0};
@@ -107,6 +118,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(replaces_and_reads),
         cmocka_unit_test(refuses_odd_files),
+        cmocka_unit_test(what_is_no_file_is_not_replaced),
         cmocka_unit_test(failure_leaves_nothing_behind),
         cmocka_unit_test(a_link_set_in_the_way_is_not_followed),
         cmocka_unit_test(makes_folders),
