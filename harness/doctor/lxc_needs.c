@@ -42,6 +42,20 @@ bool lxc_may_be_gpu(const struct scene *scene, const char *path) {
     return !known || (minor >= 0 && minor < 256 && majors_gpu_of_minor(scene, minor, bdf));
 }
 
+void lxc_remedy_node(const struct scene *scene, const char *path, const char *before, struct finding *f) {
+    int gpu = lxc_gpu_number(path);
+    if (text_starts(path, "/dev/nvidia-uvm"))
+        finding_remedy(f, "nvidia-modprobe -u -c 0, and at each boot in a unit with Before=%s", before);
+    else if (strcmp(path, "/dev/nvidia-modeset") == 0)
+        finding_remedy(f, "nvidia-modprobe -m, and at each boot in a unit with Before=%s", before);
+    else if (gpu >= 0 && !lxc_may_be_gpu(scene, path))
+        finding_remedy(f, "no GPU of this driver has that number: recreate it with one of "
+                          "/proc/driver/nvidia/gpus/*/information (Device Minor)");
+    else
+        finding_remedy(f, "nvidia-modprobe -c %d, and at each boot in a unit with Before=%s",
+                       gpu >= 0 ? gpu : 0, before);
+}
+
 /* /proc/driver/nvidia/capabilities/gpu0/mig/gi1 */
 static bool has_instances(const struct scene *scene) {
     static const char root[] = "/proc/driver/nvidia/capabilities";
@@ -88,6 +102,15 @@ bool lxc_wants_gpu(const struct container *c) {
             return true;
     for (size_t i = 0; i < c->n_rules; i++)
         if (c->rules[i].allow && c->rules[i].type == 'c' && c->rules[i].major == MAJOR_NVIDIA)
+            return true;
+    return false;
+}
+
+bool lxc_was_tried(const struct scene *scene, const struct container *c) {
+    const js *list = js_get(js_get(scene->probes, "device_cgroup"), "containers");
+    for (size_t i = 0; i < js_length(list); i++)
+        if (strcmp(js_get_string(js_at(list, i), "name", ""), c->name) == 0 &&
+            js_length(js_get(js_at(list, i), "tried")) > 0)
             return true;
     return false;
 }

@@ -171,16 +171,6 @@ static void check_reload(const struct scene *scene, struct findings *out) {
 
 /* ---- containers as Docker keeps them, running or not ---- */
 
-/* A running one was tried itself, which says more. */
-static bool was_tried(const struct scene *scene, const struct container *c) {
-    const js *list = js_get(js_get(scene->probes, "device_cgroup"), "containers");
-    for (size_t i = 0; i < js_length(list); i++)
-        if (strcmp(js_get_string(js_at(list, i), "name", ""), c->name) == 0 &&
-            js_length(js_get(js_at(list, i), "tried")) > 0)
-            return true;
-    return false;
-}
-
 static void recreate(const struct container *c, struct finding *f) {
     finding_remedy(f, "docker inspect -f '{{.Name}} {{.Config.Image}}' %s   (which it is)", c->name);
     finding_remedy(
@@ -257,17 +247,7 @@ static void check_nodes_of(const struct scene *scene, const struct container *c,
                                         c->name, d->host_path);
         finding_evidence(f, c->file, "Devices: %s", d->text);
         finding_evidence(f, d->host_path, "no such node on the host");
-        if (text_starts(d->host_path, "/dev/nvidia-uvm"))
-            finding_remedy(f,
-                           "nvidia-modprobe -u -c 0, and at each boot in a unit with Before=docker.service");
-        else if (strcmp(d->host_path, "/dev/nvidia-modeset") == 0)
-            finding_remedy(f, "nvidia-modprobe -m, and at each boot in a unit with Before=docker.service");
-        else if (lxc_gpu_number(d->host_path) >= 0 && !lxc_may_be_gpu(scene, d->host_path))
-            finding_remedy(f, "no GPU of this driver has that number: recreate it with one of "
-                              "/proc/driver/nvidia/gpus/*/information (Device Minor)");
-        else
-            finding_remedy(f, "nvidia-modprobe -c %s, and at each boot in a unit with Before=docker.service",
-                           lxc_gpu_number(d->host_path) >= 0 ? d->host_path + strlen("/dev/nvidia") : "0");
+        lxc_remedy_node(scene, d->host_path, "docker.service", f);
         return;
     }
 }
@@ -275,7 +255,7 @@ static void check_nodes_of(const struct scene *scene, const struct container *c,
 static void check_kept(const struct scene *scene, struct findings *out) {
     for (size_t i = 0; !scene->container && i < scene->containers.count; i++) {
         const struct container *c = &scene->containers.items[i];
-        if (c->kind != CONTAINER_DOCKER || c->problem != NULL || was_tried(scene, c))
+        if (c->kind != CONTAINER_DOCKER || c->problem != NULL || lxc_was_tried(scene, c))
             continue;
         check_rules_of(scene, c, out);
         check_nodes_of(scene, c, out);
@@ -315,8 +295,7 @@ static const struct rule rules[] = {
      .needs = "hostconfig.json of Docker's containers (root, on the host), /proc/devices",
      .cause =
          "--device-cgroup-rule is a number, and nvidia-uvm's is given out at each boot: the device cgroup denies the new one "
-         "(EPERM), cuInit answers 999. Podman keeps its rules in a database: its containers, and the pods of Kubernetes, are "
-         "judged while they run (cgroup.container-denied)",
+         "(EPERM), cuInit answers 999. The pods of Kubernetes are judged while they run (cgroup.container-denied)",
      .remedy = "--gpus or --device, whose numbers are looked up at each start",
      .source = "measured: a container whose rules allow another number than the kernel's answers cuInit 999",
      .check = check_kept},

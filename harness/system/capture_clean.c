@@ -197,6 +197,88 @@ static void add_docker(const char *bytes, size_t length, struct text *out) {
     js_free(all);
 }
 
+/* The members of `from` that are named, as they are. */
+static void copy_members(const js *from, const char *const *names, js *out) {
+    for (; *names != NULL; names++)
+        if (js_get(from, *names) != NULL)
+            js_set(out, *names, js_copy(js_get(from, *names)));
+}
+
+static js *copy_each(const js *list, const char *const *names) {
+    js *out = js_new_array();
+    for (size_t i = 0; i < js_length(list); i++) {
+        js *one = js_new_object();
+        copy_members(js_at(list, i), names, one);
+        js_append(out, one);
+    }
+    return out;
+}
+
+/* Only binds of the driver's nodes: others are its user's folders. */
+static js *copy_binds(const js *mounts) {
+    static const char *const kept[] = {"destination", "source", "type", NULL};
+    js *out = js_new_array();
+    for (size_t i = 0; i < js_length(mounts); i++)
+        if (text_starts(js_get_string(js_at(mounts, i), "source", ""), "/dev/nvidia")) {
+            js *one = js_new_object();
+            copy_members(js_at(mounts, i), kept, one);
+            js_append(out, one);
+        }
+    return out;
+}
+
+/* Hooks: which program, not with what. */
+static js *copy_hooks(const js *hooks) {
+    static const char *const kept[] = {"path", NULL};
+    js *out = js_new_object();
+    for (struct js_member m = js_first(hooks); m.key != NULL; m = js_next(hooks, m))
+        if (text_starts(m.key, "pre") || text_starts(m.key, "create") || text_starts(m.key, "start") ||
+            text_starts(m.key, "post"))
+            js_set(out, m.key, copy_each(m.value, kept));
+    return out;
+}
+
+/* Of an OCI runtime specification only what is about devices: no command, variables, names and folders. */
+static void add_specification(const char *bytes, size_t length, struct text *out) {
+    static const char *const notes[] = {"io.container.manager", "io.podman.annotations.autoremove",
+                                        "io.podman.annotations.privileged", NULL};
+    static const char *const node[] = {"path", "type", "major", "minor", "fileMode", NULL};
+    static const char *const rule[] = {"allow", "type", "major", "minor", "access", NULL};
+    static const char *const kind[] = {"type", NULL};
+    struct error err = {0};
+    js *all = js_parse(bytes, length, &err);
+    const js *from = js_get(all, "linux");
+    js *some = js_new_object(), *annotations = js_new_object(), *os = js_new_object();
+    js *resources = js_new_object();
+    copy_members(js_get(all, "annotations"), notes, annotations);
+    js_set(resources, "devices", copy_each(js_get(js_get(from, "resources"), "devices"), rule));
+    js_set(os, "devices", copy_each(js_get(from, "devices"), node));
+    js_set(os, "namespaces", copy_each(js_get(from, "namespaces"), kind));
+    js_set(os, "resources", resources);
+    js_set(some, "annotations", annotations);
+    js_set(some, "mounts", copy_binds(js_get(all, "mounts")));
+    js_set(some, "hooks", copy_hooks(js_get(all, "hooks")));
+    js_set(some, "linux", os);
+    char *text = js_text(some);
+    text_addf(out, "%s\n", text);
+    free(text);
+    js_free(some);
+    js_free(all);
+}
+
+/* Podman's list of containers: which id has which name. */
+static void add_names(const char *bytes, size_t length, struct text *out) {
+    static const char *const kept[] = {"id", "names", NULL};
+    struct error err = {0};
+    js *all = js_parse(bytes, length, &err);
+    js *some = copy_each(all, kept);
+    char *text = js_text(some);
+    text_addf(out, "%s\n", text);
+    free(text);
+    js_free(some);
+    js_free(all);
+}
+
 static bool is_identity(const char *path) {
     static const char *const files[] = {"*/machine-id", "*serial*",     "*_uuid",
                                         "*asset_tag",   "*/hostname",   "*/domainname",
@@ -228,6 +310,10 @@ bool capture_clean_file(const char *path, const char *bytes, size_t length, stru
         add_lines(bytes, lxc_line, out);
     else if (text_ends(path, "/hostconfig.json"))
         add_docker(bytes, length, out);
+    else if (text_ends(path, "/userdata/config.json"))
+        add_specification(bytes, length, out);
+    else if (text_ends(path, "-containers/containers.json"))
+        add_names(bytes, length, out);
     else if (any_matches(path, units))
         add_lines(bytes, unit_line, out);
     else if (strcmp(path, "/etc/group") == 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finding the configurations, and asking what they allow. The parsers are in containers_lxc.c, _docker.c,
- * _cdi.c, _unit.c. */
+ * _podman.c, _cdi.c, _unit.c. */
 #include "system/containers_parts.h"
 
 #include "base/json.h"
@@ -82,6 +82,15 @@ static char *docker_folder(const struct source *source) {
     return text_take(&folder);
 }
 
+/* The last of those that say nothing about a GPU's devices is dropped. */
+static void keep_if_of_gpu(struct container_list *out) {
+    struct container *c = &out->items[out->count - 1];
+    if (c->n_devices > 0 || c->n_rules > 0)
+        return;
+    free_container(c);
+    out->count--;
+}
+
 /* Those that say something about a GPU's devices; an id is 64 hexadecimal digits, and 12 are shown. */
 static void read_docker(const struct source *source, struct container_list *out) {
     char *folder = docker_folder(source);
@@ -95,10 +104,7 @@ static void read_docker(const struct source *source, struct container_list *out)
             char *name = mem_copy_bytes(ids.items[i], 12);
             struct container *c = add(out, CONTAINER_DOCKER, name, text_string(&file));
             container_parse_docker(text_string(&file), text_string(&text), text.length, c);
-            if (c->n_devices == 0 && c->n_rules == 0) {
-                free_container(c);
-                out->count--;
-            }
+            keep_if_of_gpu(out);
             free(name);
         }
         text_free(&text);
@@ -106,6 +112,65 @@ static void read_docker(const struct source *source, struct container_list *out)
     }
     strings_free(&ids);
     free(folder);
+}
+
+/* Podman's graphroot: the system's own storage.conf, then the distribution's, then what is built in. */
+static char *podman_root(const struct source *source) {
+    static const char *const files[] = {"/etc/containers/storage.conf", "/usr/share/containers/storage.conf"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        struct text text = {0};
+        char *root = look_bytes(source, files[i], LOOK_LARGE, &text)
+                         ? container_podman_graphroot(text_string(&text))
+                         : NULL;
+        text_free(&text);
+        if (root != NULL)
+            return root;
+    }
+    return mem_copy_string("/var/lib/containers/storage");
+}
+
+/* One folder of a storage driver: ID/userdata/config.json, and the names in containers.json beside. */
+static void read_podman_in(const struct source *source, const char *folder, struct container_list *out) {
+    struct strings ids = {0};
+    struct text list = {0}, path = {0};
+    struct error err = {0};
+    text_addf(&path, "%s/containers.json", folder);
+    bool some = look_list(source, folder, &ids) && ids.count > 0;
+    js *names = some && look_bytes(source, text_string(&path), LOOK_LARGE, &list)
+                    ? js_parse(text_string(&list), list.length, &err)
+                    : NULL;
+    for (size_t i = 0; i < ids.count && out->count < MAX_CONTAINERS; i++) {
+        struct text text = {0};
+        text_clear(&path);
+        text_addf(&path, "%s/%s/userdata/config.json", folder, ids.items[i]);
+        if (strspn(ids.items[i], "0123456789abcdef") >= 12 &&
+            look_bytes(source, text_string(&path), LOOK_LARGE, &text)) {
+            char *name = mem_copy_bytes(ids.items[i], 12);
+            const char *called = container_podman_name(names, ids.items[i]);
+            struct container *c = add(out, CONTAINER_PODMAN, name, text_string(&path));
+            c->called = called != NULL ? mem_copy_string(called) : NULL;
+            container_parse_podman(text_string(&path), text_string(&text), text.length, c);
+            keep_if_of_gpu(out);
+            free(name);
+        }
+        text_free(&text);
+    }
+    js_free(names);
+    text_free(&list);
+    text_free(&path);
+    strings_free(&ids);
+}
+
+static void read_podman(const struct source *source, struct container_list *out) {
+    static const char *const drivers[] = {"overlay", "vfs", "btrfs", "zfs"};
+    char *root = podman_root(source);
+    for (size_t i = 0; i < sizeof drivers / sizeof *drivers; i++) {
+        struct text folder = {0};
+        text_addf(&folder, "%s/%s-containers", root, drivers[i]);
+        read_podman_in(source, text_string(&folder), out);
+        text_free(&folder);
+    }
+    free(root);
 }
 
 static void read_cdi(const struct source *source, const char *folder, struct container_list *out) {
@@ -192,6 +257,7 @@ static void free_container(struct container *c) {
     free(c->devices);
     free(c->mounts);
     free(c->name);
+    free(c->called);
     free(c->file);
     free(c->problem);
     free(c->cdi_kind);
@@ -243,6 +309,7 @@ void containers_read(const struct source *source, struct container_list *out) {
     read_pve(source, out);
     read_plain(source, out);
     read_docker(source, out);
+    read_podman(source, out);
     read_cdi(source, "/etc/cdi", out);
     read_cdi(source, look_exists(source, "/var/run/cdi") ? "/var/run/cdi" : "/run/cdi", out);
     read_units(source, out);

@@ -110,6 +110,23 @@ static void leaves_out_what_is_nobodys_business(void **state) {
         "\"Binds\":[\"/dev/nvidia-uvm:/dev/nvidia-uvm\",\"/dev/nvidia0\"]}\n");
     check_clean("/var/lib/docker/containers/0123456789ab/hostconfig.json", "no JSON, and a secret",
                 "{\"Binds\":[]}\n");
+    check_clean(
+        "/var/lib/containers/storage/overlay-containers/0123456789ab/userdata/config.json",
+        "{\"process\":{\"args\":[\"llm\",\"--key\",\"hush\"],\"env\":[\"TOKEN=hush\"]},\"hostname\":\"db\",\"root\":{\"path\":"
+        "\"/srv/ann\"},\"mounts\":[{\"destination\":\"/x\",\"source\":\"/srv/ann\"},{\"destination\":\"/dev/nvidia0\","
+        "\"source\":\"/dev/nvidia0\",\"options\":[\"rw\"]}],\"annotations\":{\"io.container.manager\":\"libpod\","
+        "\"org.example.owner\":\"ann\"},\"hooks\":{\"prestart\":[{\"path\":\"/usr/bin/hook\",\"args\":[\"hush\"],\"env\":[\"A=hush\"]}],"
+        "\"other\":[{\"path\":\"/srv/ann\"}]},\"linux\":{\"cgroupsPath\":\"/ann\",\"devices\":[{\"path\":\"/dev/nvidia0\",\"type\":\"c\","
+        "\"major\":195,\"minor\":0,\"fileMode\":8630,\"uid\":7}],\"namespaces\":[{\"type\":\"network\",\"path\":\"/run/netns/ann\"}],"
+        "\"resources\":{\"devices\":[{\"allow\":false,\"access\":\"rwm\"}],\"memory\":{\"limit\":1}},\"seccomp\":{}}}",
+        "{\"annotations\":{\"io.container.manager\":\"libpod\"},\"mounts\":[{\"destination\":\"/dev/nvidia0\",\"source\":"
+        "\"/dev/nvidia0\"}],\"hooks\":{\"prestart\":[{\"path\":\"/usr/bin/hook\"}]},\"linux\":{\"devices\":[{\"path\":\"/dev/nvidia0\","
+        "\"type\":\"c\",\"major\":195,\"minor\":0,\"fileMode\":8630}],\"namespaces\":[{\"type\":\"network\"}],\"resources\":{\"devices\":"
+        "[{\"allow\":false,\"access\":\"rwm\"}]}}}\n");
+    check_clean("/srv/pods/vfs-containers/containers.json",
+                "[{\"id\":\"a1\",\"names\":[\"infer\"],\"image\":\"x\",\"metadata\":\"{}\"}]",
+                "[{\"id\":\"a1\",\"names\":[\"infer\"]}]\n");
+    check_clean("/srv/pods/vfs-containers/containers.json", "no JSON, and a secret", "[]\n");
     check_clean("/proc/cmdline", "ro quiet rd.password=hush,more iommu=pt\n",
                 "ro quiet rd.password=left-out,more iommu=pt\n");
 }

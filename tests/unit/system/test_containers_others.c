@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CDI specifications and systemd units. */
+/* CDI specifications, systemd units, what Docker and Podman keep. */
 #include "unit/unit.h"
 
 #include "base/mem.h"
-#include "system/containers.h"
+#include "system/containers_parts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -127,6 +127,117 @@ static void reads_what_docker_keeps(void **state) {
     containers_free(&list);
 }
 
+static struct container *podman(struct container_list *list, const char *text) {
+    struct container *c = make(list, CONTAINER_PODMAN);
+    container_parse_podman("/x/overlay-containers/0123456789ab/userdata/config.json", text, strlen(text), c);
+    return c;
+}
+
+#define OURS "\"annotations\":{\"io.container.manager\":\"libpod\""
+#define OLD_UVM "{\"path\":\"/dev/nvidia-uvm\",\"type\":\"c\",\"major\":504,\"minor\":0,\"fileMode\":8630}"
+
+/* 8630 is 020666: the type is there where Podman itself looked the node up. */
+static void reads_what_podman_keeps(void **state) {
+    (void)state;
+    struct container_list list;
+    const struct container *c = podman(
+        &list,
+        "{" OURS ",\"io.podman.annotations.autoremove\":\"FALSE\"},\"linux\":{\"devices\":[" OLD_UVM
+        ",{\"path\":\"/dev/nvidia0\",\"major\":195,\"minor\":0,\"fileMode\":438},{\"path\":\"/dev/fuse\","
+        "\"major\":10,\"minor\":229,\"fileMode\":8630}],\"resources\":{\"devices\":[{\"allow\":false,"
+        "\"access\":\"rwm\"},{\"allow\":true,\"type\":\"c\",\"major\":504,\"minor\":0,\"access\":\"rwm\"},"
+        "{\"allow\":true,\"type\":\"c\",\"major\":195,\"access\":\"rw\"}]},\"namespaces\":[{\"type\":\"pid\"}]},"
+        "\"mounts\":[{\"source\":\"/dev/nvidiactl\"},{\"source\":\"/srv\"}]}");
+    assert_null(c->problem);
+    assert_int_equal(c->n_devices, 3);
+    const struct device_entry *bind = container_device(c, "/dev/nvidiactl");
+    assert_true(bind != NULL && bind->major == -1 && !bind->by_manager);
+    const struct device_entry *kept = container_device(c, "/dev/nvidia-uvm");
+    assert_true(kept != NULL && kept->major == 504 && kept->minor == 0 && !kept->by_manager);
+    const struct device_entry *looked_up = container_device(c, "/dev/nvidia0");
+    assert_true(looked_up != NULL && looked_up->by_manager);
+    assert_int_equal(c->n_rules, 3);
+    assert_string_equal(c->rules[1].key, PODMAN_NODE_RULE);
+    assert_string_equal(c->rules[1].text, "c 504:0 rwm");
+    assert_string_equal(c->rules[2].key, PODMAN_RULE);
+    assert_string_equal(c->rules[2].text, "c 195:* rw");
+    assert_true(container_allows(c, 0, 195, 255) && container_allows(c, 0, 504, 0));
+    assert_false(container_allows(c, 0, 504, 1) || container_allows(c, 0, 509, 0));
+    assert_false(c->by_hook || c->unprivileged);
+    containers_free(&list);
+    c = podman(&list,
+               "{" OURS "},\"hooks\":{\"createContainer\":[{\"path\":\"/usr/bin/nvidia-ctk\"}]},\"linux\":"
+               "{\"devices\":[" OLD_UVM "],\"namespaces\":[{\"type\":\"user\"}]}}");
+    assert_true(c->unprivileged && !c->by_hook && c->n_devices == 1);
+    containers_free(&list);
+    c = podman(&list,
+               "{" OURS "},\"hooks\":{\"prestart\":[{\"path\":\"/usr/bin/nvidia-container-toolkit\"}]}}");
+    assert_true(c->by_hook);
+    containers_free(&list);
+    c = podman(&list, "{" OURS);
+    assert_true(c->problem != NULL && c->n_devices == 0);
+    containers_free(&list);
+}
+
+/* Not kept, not started twice, or not Podman's: nothing to judge. */
+static void leaves_what_the_next_start_makes_anew(void **state) {
+    (void)state;
+    static const char *const silent[] = {
+        "{\"linux\":{\"devices\":[" OLD_UVM "]}}",
+        "{\"annotations\":{\"io.container.manager\":\"cri-o\"},\"linux\":{\"devices\":[" OLD_UVM "]}}",
+        "{" OURS ",\"io.podman.annotations.autoremove\":\"TRUE\"},\"linux\":{\"devices\":[" OLD_UVM "]}}",
+        "{" OURS ",\"io.podman.annotations.privileged\":\"TRUE\"},\"linux\":{\"devices\":[" OLD_UVM "]}}",
+        "{" OURS "},\"linux\":{\"devices\":[" OLD_UVM "],\"resources\":{\"devices\":[{\"allow\":true,"
+        "\"access\":\"rwm\"}]}}}",
+        "{" OURS
+        "},\"linux\":{\"devices\":[{\"path\":\"/dev/nvidia-uvm\\u001b[1m\",\"major\":504,\"minor\":0}]}}",
+        "{" OURS "},\"linux\":{\"devices\":[{\"path\":\"/dev/nvidia-uvm\",\"major\":4294967800,\"minor\":0}],"
+        "\"resources\":{\"devices\":[7,{\"allow\":true,\"type\":\"c\",\"major\":4294967800},{\"type\":\"char\"}]}}}",
+        "{" OURS "},\"linux\":7,\"mounts\":7,\"hooks\":[7]}",
+    };
+    for (size_t i = 0; i < sizeof silent / sizeof *silent; i++) {
+        struct container_list list;
+        const struct container *c = podman(&list, silent[i]);
+        if (c->problem != NULL || c->n_devices > 0 || c->n_rules > 0 || c->by_hook)
+            fail_msg("%s", silent[i]);
+        containers_free(&list);
+    }
+}
+
+static void finds_podmans_folder_and_names(void **state) {
+    (void)state;
+    static const struct {
+        const char *conf, *root;
+    } rows[] = {
+        {"[storage]\ndriver = \"overlay\"\ngraphroot = \"/srv/pods\"\n", "/srv/pods"},
+        {"  graphroot='/srv/a b' # ours", "/srv/a b"},
+        {"# graphroot = \"/old\"\ngraphrootx = \"/x\"\n", NULL},
+        {"graphroot = \"srv\"\n", NULL},
+        {"graphroot = \"/srv\ngraphroot", NULL},
+        {"graphroot = /srv\n", NULL},
+        {"", NULL},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char *root = container_podman_graphroot(rows[i].conf);
+        if ((root == NULL) != (rows[i].root == NULL) || (root != NULL && strcmp(root, rows[i].root) != 0))
+            fail_msg("%s: %s", rows[i].conf, root == NULL ? "none" : root);
+        free(root);
+    }
+    static const char text[] =
+        "[7,{\"id\":\"a1\",\"names\":[\"infer.1\",\"x\"]},{\"id\":\"a2\",\"names\":[\"-rf\"]},"
+        "{\"id\":\"a3\"},{\"id\":\"a4\",\"names\":[\"a b\"]}]";
+    struct error err = {0};
+    js *names = js_parse(text, strlen(text), &err);
+    assert_non_null(names);
+    assert_string_equal(container_podman_name(names, "a1"), "infer.1");
+    assert_null(container_podman_name(names, "a2"));
+    assert_null(container_podman_name(names, "a3"));
+    assert_null(container_podman_name(names, "a4"));
+    assert_null(container_podman_name(names, "a5"));
+    assert_null(container_podman_name(NULL, "a1"));
+    js_free(names);
+}
+
 static void reads_units(void **state) {
     (void)state;
     struct container_list list;
@@ -188,9 +299,15 @@ static void forgets_at_an_empty_assignment(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_cdi_in_both_forms),   cmocka_unit_test(says_why_it_cannot_read_cdi),
-        cmocka_unit_test(reads_what_docker_keeps),   cmocka_unit_test(reads_units),
-        cmocka_unit_test(knows_what_closes_devices), cmocka_unit_test(forgets_at_an_empty_assignment),
+        cmocka_unit_test(reads_cdi_in_both_forms),
+        cmocka_unit_test(says_why_it_cannot_read_cdi),
+        cmocka_unit_test(reads_what_docker_keeps),
+        cmocka_unit_test(reads_what_podman_keeps),
+        cmocka_unit_test(leaves_what_the_next_start_makes_anew),
+        cmocka_unit_test(finds_podmans_folder_and_names),
+        cmocka_unit_test(reads_units),
+        cmocka_unit_test(knows_what_closes_devices),
+        cmocka_unit_test(forgets_at_an_empty_assignment),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
