@@ -333,12 +333,18 @@ static void judge_loss(struct session *s, enum wait_outcome got, const struct er
         snprintf(text, sizeof text, "the worker ended in the middle: %.900s", last_words(s));
         fail_answer(answer, "error", text);
     }
-    end_session(s, got == WAIT_INTERRUPTED ? 2 * NS_PER_S : 0);
+    s->lost = got == WAIT_TIMEOUT;
+    if (!s->lost)
+        end_session(s, got == WAIT_INTERRUPTED ? 2 * NS_PER_S : 0);
 }
 
 void session_after_hang(struct session *s, const js *item, struct interrupt *interrupt,
                         struct item_answer *answer) {
     struct error err = {0};
+    if (s->lost) {
+        end_session(s, 0);
+        return;
+    }
     js *said = expect_message(s, "node", after_hang_limit_ns, interrupt, &err);
     if (said != NULL && js_get_int(said, "id", -1) == js_get_int(item, "id", -1) &&
         js_is_object(js_get(said, "node"))) {

@@ -14,6 +14,7 @@
 struct session {
     bool open;
     bool parked; /* it waits for the next round, and says nothing meanwhile */
+    bool lost;   /* it no longer answers; session_after_hang ends it */
     struct spawned process;
     struct channel channel;
     struct text errors; /* what the worker wrote to stderr, the beginning of it */
@@ -40,12 +41,14 @@ bool session_open(struct session *s, const struct target *target, bool facts, st
                   struct error *err);
 
 /* Sends `item` and waits for its end. True when the session can go on (whatever became of the item); false
- * when it is of no more use: it was ended, and `answer` says what that means for the item. An interrupt gives
- * outcome "error", reason "interrupted". */
+ * when it is of no more use, and `answer` says what that means for the item: it was ended, but for one that
+ * no longer answers (outcome "hang"), whose end takes longer than its verdict may. An interrupt gives outcome
+ * "error", reason "interrupted". */
 bool session_run(struct session *s, js *item, struct interrupt *interrupt, struct item_answer *answer);
 
-/* To be called after a hang when the session can go on: waits for what the worker finds after its verdict (is
- * the process gone, do the GPUs answer). A worker that never says is ended, and the node's `reason` says so.
+/* To be called after a hang: ends the session where nobody answers, and else waits for what the worker finds
+ * after its verdict (is the process gone, do the GPUs answer). A worker that never says is ended, and the
+ * node's `reason` says so.
  */
 void session_after_hang(struct session *s, const js *item, struct interrupt *interrupt,
                         struct item_answer *answer);

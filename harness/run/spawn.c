@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "run/spawn.h"
 
-#include "base/clock.h"
 #include "base/mem.h"
 #include "target/helper.h"
+#include "target/process_end.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -79,33 +79,18 @@ bool spawn_with(const struct strings *argv, const struct strings *environment, s
     return true;
 }
 
-static bool wait_until(pid_t pid, int64_t limit_ns, int *status) {
-    struct clock clock = clock_real();
-    int64_t end = clock_now(&clock) + limit_ns;
-    for (;;) {
-        pid_t got = waitpid(pid, status, WNOHANG);
-        if (got != 0)
-            return true;
-        if (clock_now(&clock) >= end)
-            return false;
-        clock_sleep(&clock, NS_PER_MS);
-    }
-}
-
 bool spawned_end(struct spawned *process, int64_t patience_ns, int *status) {
     int ignored = 0;
     int *where = status != NULL ? status : &ignored;
-    close_all((int[]){process->to, process->from, process->errors}, 3);
-    process->to = process->from = process->errors = -1;
-    if (process->pid == 0)
-        return true;
-    bool gone = wait_until(process->pid, patience_ns, where);
-    if (!gone) {
-        kill(process->pid, SIGKILL);
-        kill(-process->pid, SIGKILL); /* and what it started */
-        gone = wait_until(process->pid, 2 * NS_PER_S, where);
-    }
-    process->pid = 0;
+    close_all((int[]){process->to, process->from}, 2);
+    bool gone = true;
+    if (process->pid != 0 && process_wait(process->pid, patience_ns, process->errors))
+        waitpid(process->pid, where, 0);
+    else if (process->pid != 0)
+        gone = process_end(process->pid, process->errors, where);
+    /* Not before: a script that says something as it tidies up would die of it. */
+    close_all(&process->errors, 1);
+    *process = (struct spawned){.to = -1, .from = -1, .errors = -1};
     return gone;
 }
 

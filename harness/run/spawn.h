@@ -21,8 +21,8 @@ bool spawn_with(const struct strings *argv, const struct strings *environment, s
                 struct error *err);
 bool spawn(const struct strings *argv, struct spawned *out, struct error *err);
 
-/* Closes what is open, waits `patience_ns` for it to end by itself, then kills it and waits two seconds more.
- * True when it is gone; `status` (may be NULL) as waitpid gives it. */
+/* Closes what is open, waits `patience_ns` for it to end by itself, then ends it (process_end: within four
+ * seconds). True when it is gone; `status` (may be NULL) as waitpid gives it. */
 bool spawned_end(struct spawned *process, int64_t patience_ns, int *status);
 
 /* SIGINT, SIGTERM and SIGHUP as something to poll for. */

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "target/process_end.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,8 +14,6 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-static const int64_t reap_limit_ns = 2 * NS_PER_S;
 
 void helper_result_free(struct helper_result *result) {
     text_free(&result->output);
@@ -98,20 +97,6 @@ static bool listen_to(const struct helper *how, int output, int errors, int64_t 
     return true;
 }
 
-/* A program may close its streams and go on; one that is killed may be stuck in the kernel. */
-static bool reap(pid_t pid, bool kill_first, int64_t limit_ns, int *status) {
-    struct clock clock = clock_real();
-    int64_t end = clock_now(&clock) + limit_ns;
-    if (kill_first)
-        kill(-pid, SIGKILL);
-    while (clock_now(&clock) < end) {
-        if (waitpid(pid, status, WNOHANG) != 0)
-            return true;
-        clock_sleep(&clock, NS_PER_MS);
-    }
-    return false;
-}
-
 bool helper_run(const struct helper *how, struct helper_result *out, struct error *err) {
     struct clock clock = clock_real();
     int64_t end = clock_now(&clock) + how->limit_ns;
@@ -133,11 +118,13 @@ bool helper_run(const struct helper *how, struct helper_result *out, struct erro
             close(own[i]);
     bool started = good;
     good = good && listen_to(how, pipes[0], pipes[2], end, out, err);
-    if (started && !reap(pid, !good, good ? end - clock_now(&clock) + NS_PER_MS : reap_limit_ns, &status)) {
-        if (good)
-            good = too_late(how, err);
-        reap(pid, true, reap_limit_ns, &status);
-    }
+    /* A program may close its streams and go on. */
+    if (good && !process_wait(pid, end - clock_now(&clock) + NS_PER_MS, -1))
+        good = too_late(how, err);
+    if (started && good)
+        waitpid(pid, &status, 0);
+    else if (started)
+        process_end(pid, -1, &status);
     out->status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     if (pipes[0] >= 0)
         close(pipes[0]);

@@ -29,7 +29,8 @@ struct helper_result {
 void helper_result_free(struct helper_result *result);
 
 /* True when it ran and ended, whatever its status. False with `err`: it could not be started, took too long
- * (and was killed; err->native is HELPER_TOO_LATE), or ERROR_INTERRUPTED. */
+ * (err->native is HELPER_TOO_LATE), or ERROR_INTERRUPTED; it is asked to end first, and killed when it does
+ * not, which may take four seconds more. */
 bool helper_run(const struct helper *how, struct helper_result *out, struct error *err);
 
 /* The same; a status other than 0 is a failure too, with the program's last words. */

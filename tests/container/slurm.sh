@@ -64,5 +64,21 @@ host_cases slurm:n1 slurm:n2 slurm:n3 'slurm:n4/--partition=all --mem=0'
 hang_and_kill slurm:n4 /tmp
 for _ in $(seq 100); do [ -z "$(squeue -h)" ] && break; sleep 0.3; done
 [ -z "$(squeue -h)" ] || fail "a job is left in the queue: $(squeue -h)"
+# A worker that no longer answers does not see the end of its stdin: srun, asked to end, cancels its step.
+"$GPUVET" run --profile quick --allow-busy --no-baseline --rounds 1 --case 'fault@1/*how=hang}*' --in slurm:n4 >out 2>err &
+pid=$!
+for _ in $(seq 300); do
+    worker=
+    for p in $(left_processes); do
+        [ "$(sed -zn 2p "/proc/$p/cmdline" | tr -d '\0')" != worker ] || ! pgrep -P "$p" >/dev/null || worker=$p
+    done
+    [ -n "$worker" ] && grep -qs '"key":"fault@' results/runs/*-$pid.jsonl && break
+    sleep 0.1
+done
+kill -STOP "$worker" || fail "no item began on n4"
+wait $pid
+grep -q '"reason":"the worker itself no longer answers"' "$(last_run)" || fail "the frozen worker is not in the run"
+nothing_left 15 /tmp
+[ -z "$(squeue -h)" ] || fail "a job is left in the queue after a frozen worker: $(squeue -h)"
 expect 2 "$GPUVET" run --rounds 1 --case null --allow-busy --in slurm:n9
 one_line

@@ -7,10 +7,12 @@
 #include "target/helper.h"
 #include "target/target.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static struct error err;
@@ -146,6 +148,76 @@ static void helpers(void **state) {
     helper_result_free(&r);
 }
 
+/* A zombie that nobody reaps has ended too. */
+static bool runs(pid_t pid) {
+    char path[64];
+    struct text stat = {0};
+    struct error ignored = {0};
+    snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
+    bool there = file_read(path, 4096, &stat, &ignored) && strstr(text_string(&stat), ") Z ") == NULL;
+    text_free(&stat);
+    return there;
+}
+
+/* Ends a script once it says by "$1" that it is ready, and gives what it wrote to "$0". */
+static char *last_act(const char *script) {
+    struct helper_result r;
+    struct text said = {0};
+    struct strings argv = {0};
+    char path[] = "/tmp/gpuvet-act-XXXXXX";
+    char ready[64];
+    int fd = mkstemp(path);
+    snprintf(ready, sizeof ready, "%s.ready", path);
+    assert_true(fd >= 0 && mkfifo(ready, 0600) == 0);
+    int ready_fd = open(ready, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    assert_true(ready_fd >= 0);
+    const char *const words[] = {"sh", "-c", script, path, ready};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        strings_add(&argv, words[i]);
+    struct helper how = {.argv = &argv, .input = -1, .interrupt_fd = ready_fd, .limit_ns = 60 * NS_PER_S};
+    error_clear(&err);
+    assert_false(helper_run(&how, &r, &err));
+    assert_int_equal(err.kind, ERROR_INTERRUPTED);
+    helper_result_free(&r);
+    strings_free(&argv);
+    error_clear(&err);
+    assert_true(file_read(path, 4096, &said, &err));
+    close(fd);
+    close(ready_fd);
+    unlink(path);
+    unlink(ready);
+    return text_take(&said);
+}
+
+static void expect_last_act(const char *script, const char *wanted) {
+    char *said = last_act(script);
+    assert_string_equal(said, wanted);
+    free(said);
+}
+
+/* Asked before it is killed; so is what it started, which may take longer than itself; also one that is
+ * stopped, and one that says something first. */
+static void asked_to_end(void **state) {
+    (void)state;
+    expect_last_act("trap 'echo bye >&2; echo ended >$0; exit 3' TERM; echo >$1; "
+                    "while :; do sleep 0.01; done",
+                    "ended\n");
+    expect_last_act(
+        "sh -c 'trap \"sleep 0.2; echo ended >$0; exit\" TERM; echo >$1; while :; do sleep 0.01; done' $0 $1 & "
+        "wait",
+        "ended\n");
+    expect_last_act("trap 'echo ended >$0; exit' TERM; echo >$1; kill -STOP $$; sleep 600 & wait", "ended\n");
+    /* One that will not is killed with what it started. */
+    char *said = last_act("trap '' TERM; sleep 600 & echo $$ $! >$0; echo >$1; wait");
+    char *rest = said;
+    for (int i = 0; i < 2; i++) {
+        pid_t pid = (pid_t)strtol(rest, &rest, 10);
+        assert_true(pid > 1);
+        assert_false(runs(pid));
+    }
+    free(said);
+}
+
 /* Without a file brought in there is one way; a container has the folders and, known from outside, its
  * namespaces. */
 static void ways(void **state) {
@@ -204,7 +276,7 @@ int main(void) {
         cmocka_unit_test(prefixes),         cmocka_unit_test(refused),
         cmocka_unit_test(argv_file),        cmocka_unit_test(environment_is_cleared),
         cmocka_unit_test(helpers),          cmocka_unit_test(ways),
-        cmocka_unit_test(nobody_tidies_up),
+        cmocka_unit_test(nobody_tidies_up), cmocka_unit_test(asked_to_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
