@@ -58,7 +58,11 @@ static bool load_baseline(struct job *job, struct error *err) {
         return RELAY(err);
     if (job->baseline_name == NULL)
         return true;
-    return baseline_load(job->results, job->baseline_name, &job->baseline, &job->n_baseline, err);
+    if (baseline_load(job->results, job->baseline_name, &job->baseline, &job->n_baseline, err))
+        return true;
+    return job->v->baseline != NULL
+               ? RELAY(err)
+               : error_context(err, "--no-baseline measures without this machine's newest");
 }
 
 static int64_t choose_seed(const struct job *job) {

@@ -4,6 +4,7 @@
 
 #include "base/files.h"
 #include "base/hash.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "compare/baseline_files.h"
 
@@ -96,7 +97,14 @@ static bool is_checksum(const char *s) {
 }
 
 static bool check_manifest(const js *manifest, const char *path, struct error *err) {
-    if (strcmp(js_get_string(manifest, "schema", ""), "gpuvet.baseline/1") != 0)
+    const char *schema = js_get_string(manifest, "schema", "");
+    /* Nothing is damaged then, so nobody is told to remove it. */
+    if (text_starts(schema, "gpuvet.baseline/") && strcmp(schema, "gpuvet.baseline/1") != 0)
+        return FAIL(
+            err, ERROR_USAGE,
+            "%s: its schema is %.60s, this gpuvet reads gpuvet.baseline/1; use the gpuvet that wrote it",
+            path, schema);
+    if (strcmp(schema, "gpuvet.baseline/1") != 0)
         return FAIL(err, ERROR_DATA, "%s is no manifest of a baseline (schema gpuvet.baseline/1)", path);
     const js *runs = js_get(manifest, "runs");
     size_t n = js_length(runs);
@@ -209,6 +217,8 @@ bool baseline_find(const char *results, const char *name, const char *machine_id
     for (size_t i = 0; i < names.count && machine_id != NULL; i++) {
         struct error damaged = {0}; /* one that nobody asked for by name stands in nobody's way */
         js *manifest = baseline_manifest(results, names.items[i], &damaged);
+        if (manifest == NULL)
+            log_warning("passed over: %s", damaged.text);
         const char *created = js_get_string(manifest, "created", "");
         if (manifest != NULL && !js_get_bool(manifest, "simulated", false) &&
             strcmp(js_get_string(manifest, "machine_id", ""), machine_id) == 0 &&

@@ -80,7 +80,50 @@ damage
 rm results/baselines/before/baseline.json
 damage
 
+# Of a later gpuvet it is whole: nobody is told to remove it.
+sed -i 's/"gpuvet.baseline\/1"/"gpuvet.baseline\/2"/' results/baselines/before/baseline.json
+for command in 'compare before slow.jsonl' 'baseline show before'; do
+    # shellcheck disable=SC2086
+    expect 2 "$GPUVET" $command
+    one_line
+    has err "use the gpuvet that wrote it"
+    lacks err damaged
+done
 expect 0 "$GPUVET" baseline remove before
+
+# The one that is taken unasked is in doctor's way never, in run's only while it would be lost unseen.
+machine=$("$GPUVET" env --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["environment"].get("machine_id", ""))')
+run_here() { expect "$1" "$GPUVET" run --allow-busy --case null --rounds 1 "${@:2}"; }
+doctor_here() { # what it finds here may be status 1
+    local got=0
+    "$GPUVET" doctor >out 2>err || got=$?
+    [ $got -le 1 ] && [ -s out ] || fail "doctor: status $got"
+}
+if [ -n "$machine" ]; then
+    make here.jsonl seed=1 machine="$machine"
+    expect 0 "$GPUVET" baseline save here here.jsonl
+    echo >>results/baselines/here/here.jsonl
+    doctor_here
+    has err "judged without a baseline: baseline 'here'"
+    expect 2 "$GPUVET" doctor --baseline here
+    one_line
+    run_here 2
+    one_line
+    has err --no-baseline
+    run_here 0 --no-baseline
+    echo '{' >results/baselines/here/baseline.json
+    doctor_here
+    has err "passed over: baseline 'here'"
+    run_here 0
+    has err "passed over: baseline 'here'"
+    expect 0 "$GPUVET" baseline remove here
+    rmdir results/baselines
+    : >results/baselines
+    doctor_here
+    has err "judged without a baseline"
+    rm results/baselines
+fi
+
 expect 0 "$GPUVET" baseline list
 has out "No baseline yet"
 expect 2 "$GPUVET" baseline remove before
