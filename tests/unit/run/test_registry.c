@@ -6,6 +6,7 @@
 #include "run/case.h"
 
 #include <ctype.h>
+#include <glob.h>
 #include <string.h>
 
 /* Mandatory slots, unique names, known statistics, a smallest effect for every series. */
@@ -57,11 +58,47 @@ static void method_describes_every_case(void **state) {
     text_free(&method);
 }
 
+/* Each name that follows `what` in a source stands in backticks in the method. Returns how many there are. */
+static size_t named_in(const char *source, const char *what, const char *method, const char *file) {
+    size_t n = 0;
+    for (const char *at = strstr(source, what); at != NULL; at = strstr(at + 1, what), n++) {
+        const char *name = at + strlen(what);
+        char quoted[80];
+        snprintf(quoted, sizeof quoted, "`%.*s`", (int)strcspn(name, "\""), name);
+        if (strstr(method, quoted) == NULL)
+            fail_msg("docs/method.md does not say what %s in %s is", quoted, file);
+    }
+    return n;
+}
+
+/* A flag or a detail that nobody describes tells a reader of records nothing. */
+static void method_names_flags_and_details(void **state) {
+    (void)state;
+    struct error err = {0};
+    struct text method = {0};
+    glob_t files;
+    size_t named = 0;
+    assert_true(file_read(GPUVET_SOURCE_DIR "/docs/method.md", 1 << 20, &method, &err));
+    assert_int_equal(glob(GPUVET_SOURCE_DIR "/bench/*.c", 0, NULL, &files), 0);
+    for (size_t i = 0; i < files.gl_pathc; i++) {
+        struct text source = {0};
+        assert_true(file_read(files.gl_pathv[i], 1 << 20, &source, &err));
+        const char *text = text_string(&source);
+        named += named_in(text, "context->extra, \"", method.data, files.gl_pathv[i]);
+        named += named_in(text, "context->flags, \"", method.data, files.gl_pathv[i]);
+        text_free(&source);
+    }
+    assert_true(named >= 50);
+    globfree(&files);
+    text_free(&method);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_case_keeps_the_contract),
         cmocka_unit_test(found_by_name),
         cmocka_unit_test(method_describes_every_case),
+        cmocka_unit_test(method_names_flags_and_details),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
