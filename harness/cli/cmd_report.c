@@ -375,7 +375,9 @@ static int run(void *values, const struct strings *arguments) {
     struct job job = {.v = values};
     int status = EXIT_REFUSED;
     if (get_ready(&job, arguments, &err) && make(&job, &status, &err)) {
-        printf("%s/index.html\n", job.v->output);
+        char *page = path_join(job.v->output, "index.html");
+        printf("%s\n", page);
+        free(page);
     } else {
         status = EXIT_REFUSED;
         log_error(&err);
