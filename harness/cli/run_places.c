@@ -20,7 +20,7 @@ void run_places_make(struct run_places *r, const struct prepared *prepared, bool
     for (size_t i = 0; i < r->n; i++)
         r->proof[i] = js_new_array();
     for (size_t i = 0; i < r->n; i++) {
-        const struct prepared_place *place = &prepared->places[i];
+        struct prepared_place *place = &prepared->places[i];
         run_table_make(&r->tables[i], &place->plan, &prepared->places[place->same_machine ? 0 : i].node,
                        clock);
         r->tables[i].predicted_s = prepared_seconds(prepared);

@@ -19,7 +19,7 @@ static const double deadline_factor = 10;
 static const double deadline_floor_s = 20;
 static const double deadline_hidden_s = 2; /* fault cases hang on purpose */
 
-bool coordinator_probe(const struct target *target, struct interrupt *interrupt, struct node *node,
+bool coordinator_probe(struct target *target, struct interrupt *interrupt, struct node *node,
                        struct cuda_probe *cuda, struct error *err) {
     struct session session = {0};
     if (!session_open(&session, target, true, interrupt, err))
@@ -29,7 +29,7 @@ bool coordinator_probe(const struct target *target, struct interrupt *interrupt,
     return good;
 }
 
-js *coordinator_doctor(const struct target *target, struct interrupt *interrupt, struct error *err) {
+js *coordinator_doctor(struct target *target, struct interrupt *interrupt, struct error *err) {
     struct session session = {0};
     if (!session_open(&session, target, false, interrupt, err)) {
         RELAY(err);

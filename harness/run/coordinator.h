@@ -35,7 +35,7 @@ struct run_view {
 
 /* One place to measure in. Its plan has the same items as the others' of the same machine. */
 struct run_place {
-    const struct target *target;
+    struct target *target;
     const struct plan *plan;
     const char *cuda_broken; /* why CUDA does not start although there are GPUs; NULL: it does */
 
@@ -61,13 +61,13 @@ struct coordinator {
 };
 
 /* Asks the target what it is. `cuda` may say that CUDA is broken there. */
-bool coordinator_probe(const struct target *target, struct interrupt *interrupt, struct node *node,
+bool coordinator_probe(struct target *target, struct interrupt *interrupt, struct node *node,
                        struct cuda_probe *cuda, struct error *err);
 
 /* The findings of the rules as each side sees them, written by the caller; asks `target`. NULL with `err`.
  * Owned.
  */
-js *coordinator_doctor(const struct target *target, struct interrupt *interrupt, struct error *err);
+js *coordinator_doctor(struct target *target, struct interrupt *interrupt, struct error *err);
 
 /* Runs the plans, round by round in alternating order (first, second, second, first). True when all rounds
  * were done (whatever their outcomes); false with ERROR_INTERRUPTED, ERROR_BUSY, or the failure to write. The

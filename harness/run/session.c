@@ -230,25 +230,38 @@ static bool wake(struct session *s, struct interrupt *interrupt, struct error *e
     return RELAY(err);
 }
 
-bool session_open(struct session *s, const struct target *target, bool facts, struct interrupt *interrupt,
-                  struct error *err) {
+/* The way that led in last time first: what refused before would only cost its time again. */
+static bool start_some_way(struct session *s, struct target *target, bool facts, struct interrupt *interrupt,
+                           struct error *err) {
+    struct error folder = {0};
+    struct error without = {0};
+    int n = target_ways(target);
     bool final = false;
+    for (int i = 0; i < n && !final; i++) {
+        int way = i == 0 ? target->way : i <= target->way ? i - 1 : i;
+        error_clear(err);
+        if (start_one_way(s, target, way, facts, interrupt, &final, err)) {
+            target->way = way;
+            return true;
+        }
+        bool last = way + 1 == n;
+        *(last ? &without : &folder) = *err;
+        if (final && !last)
+            return RELAY(err);
+    }
+    /* The last way needs no folder: what was wrong with those is the first to mend. */
+    if (folder.kind == ERROR_SYSTEM && without.kind == ERROR_SYSTEM)
+        FAIL_NATIVE(err, ERROR_SYSTEM, without.native, "%.400s; nor without a file: %.400s", folder.text,
+                    without.text);
+    return RELAY(err);
+}
+
+bool session_open(struct session *s, struct target *target, bool facts, struct interrupt *interrupt,
+                  struct error *err) {
     if (s->parked && (wake(s, interrupt, err) || err->kind == ERROR_INTERRUPTED))
         return err->kind == ERROR_NONE;
     *s = (struct session){0};
-    for (int way = 0; way < target_ways(target) && !final; way++) {
-        struct error before = *err;
-        error_clear(err);
-        if (start_one_way(s, target, way, facts, interrupt, &final, err))
-            return true;
-        /* The last one needs no folder: what was wrong with those is the first to mend. */
-        if (way > 0 && way + 1 == target_ways(target) && err->kind == ERROR_SYSTEM) {
-            struct error last = *err;
-            FAIL_NATIVE(err, ERROR_SYSTEM, last.native, "%.400s; nor without a file: %.400s", before.text,
-                        last.text);
-        }
-    }
-    return error_context(err, "%s", target->name);
+    return start_some_way(s, target, facts, interrupt, err) || error_context(err, "%s", target->name);
 }
 
 void session_park(struct session *s, struct interrupt *interrupt) {

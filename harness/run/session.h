@@ -35,9 +35,10 @@ struct item_answer {
 };
 void item_answer_free(struct item_answer *answer);
 
-/* Brings the program in and starts it, or wakes the parked one as a fresh process. False with `err`: it did
+/* Brings the program in and starts it, first by the way that led in last time (target->way), or wakes the
+ * parked one as a fresh process. False with `err`: it did
  * not start, did not greet in time, is another build, or an interrupt came. */
-bool session_open(struct session *s, const struct target *target, bool facts, struct interrupt *interrupt,
+bool session_open(struct session *s, struct target *target, bool facts, struct interrupt *interrupt,
                   struct error *err);
 
 /* Sends `item` and waits for its end. True when the session can go on (whatever became of the item); false

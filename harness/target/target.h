@@ -34,6 +34,7 @@ struct target {
     pid_t init;                 /* the container's first process as seen from here; 0: not known */
     struct undo *undo; /* what a sudden end leaves to be done; borrowed, NULL: nothing may be needed */
     int interrupt_fd;  /* readable when the user wants an end; -1: none */
+    int way;           /* of bringing the program in, that led there last time; the first one at first */
 };
 
 /* From what was given to --in. False with `err` for a kind that is not known or a name that cannot be one. */
