@@ -96,9 +96,9 @@ struct instance *instance_add(struct instance_list *list, const struct metric *m
 void instance_list_free(struct instance_list *list);
 
 struct needs {
-    int gpus;      /* at least this many */
-    bool peer;     /* P2P between them */
-    int cc_major;  /* compute capability at least; 0: any */
+    int gpus;      /* with fewer the case is not in the plan, and says why */
+    int cc_major;  /* an item on a GPU of a lower compute capability is a skip; 0: any */
+    bool peer;     /* P2P between them: said by `list`; which pairs lack it, instances() says (skip) */
     bool nccl;     /* loads this library: said by `list`, its hash is in the run's header */
     bool cublaslt; /* likewise */
 };
@@ -143,9 +143,8 @@ struct case_context {
      * the first is current when prepare() begins. */
     struct gpu_device *gpus;
     int n_gpus;
-    struct gpu_device gpu; /* the first of them */
-    bool has_gpu;
-    void *state; /* the case's own, made by prepare, freed by finish */
+    struct gpu_device gpu; /* the first of them; zeroed where there is none */
+    void *state;           /* the case's own, made by prepare, freed by finish */
     struct shelf *shelf;
     js *extra;  /* an object the case may add to: goes into the record as "detail" */
     js *flags;  /* an array of strings: what makes the samples doubtful */
@@ -172,7 +171,7 @@ struct bench_case {
     const struct metric *metrics;
     const struct series_row *series;
 
-    /* Adds the instances for this node (needs are already met). */
+    /* Adds the instances for this node, which has needs.gpus GPUs or more. */
     void (*instances)(const struct node *node, struct instance_list *out);
     /* Allocates and fills what the item needs, pinned already. May be NULL. */
     bool (*prepare)(struct case_context *context, struct error *err);

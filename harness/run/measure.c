@@ -161,7 +161,6 @@ static bool open_gpus(struct case_context *context, struct error *err) {
     }
     if (good && context->n_gpus > 0) {
         context->gpu = context->gpus[0];
-        context->has_gpu = true;
         good = context->n_gpus == 1 || gpu_use(&context->gpu, err);
     }
     strings_free(&uuids);

@@ -160,7 +160,8 @@ static const struct gpu_info *gpu_of(const struct node *node, const char *uuid) 
     return NULL;
 }
 
-static void skip_unusable(const struct node *node, struct instance *instance) {
+static void skip_unusable(const struct node *node, const struct bench_case *bench,
+                          struct instance *instance) {
     struct strings uuids = {0};
     where_gpus(instance->where, &uuids);
     for (size_t i = 0; i < uuids.count && instance->skip == NULL; i++) {
@@ -170,6 +171,9 @@ static void skip_unusable(const struct node *node, struct instance *instance) {
             text_addf(&why, "GPU %d is in MIG mode, which is not measured", gpu->index);
         else if (gpu != NULL && gpu->unusable[0] != '\0')
             text_addf(&why, "GPU %d: %s", gpu->index, gpu->unusable);
+        else if (gpu != NULL && gpu->cc_major >= 0 && gpu->cc_major < bench->needs.cc_major)
+            text_addf(&why, "GPU %d has compute capability %d.%d, %d.0 is needed", gpu->index, gpu->cc_major,
+                      gpu->cc_minor, bench->needs.cc_major);
         if (why.length > 0)
             instance->skip = text_take(&why);
     }
@@ -373,7 +377,7 @@ static void add_items(struct plan *plan, const struct node *node, const struct p
         list.items[i] = (struct instance){0};
         item.key = series_key(bench->name, bench->version, item.instance.metric->name, "",
                               item.instance.where, item.instance.params, options->target);
-        skip_unusable(node, &item.instance);
+        skip_unusable(node, bench, &item.instance);
         skip_outside_cpuset(node, &item.instance);
         plan->items = mem_grow(plan->items, plan->n_items, &room, sizeof *plan->items);
         plan->items[plan->n_items++] = item;
