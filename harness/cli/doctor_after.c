@@ -5,8 +5,8 @@
 #include "base/files.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "doctor/container_needs.h"
 #include "doctor/doctor.h"
-#include "doctor/lxc_needs.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -147,7 +147,7 @@ static bool takes_gpu(const struct container *c) {
     bool node = false;
     for (size_t i = 0; i < c->n_devices; i++)
         node = node || text_starts(c->devices[i].host_path, "/dev/nvidia");
-    return node || c->kind == CONTAINER_UNIT || lxc_wants_gpu(c);
+    return node || c->kind == CONTAINER_UNIT || container_wants_gpu(c);
 }
 
 /* One line for each container's configuration that takes a GPU. */

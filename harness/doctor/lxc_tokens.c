@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "doctor/lxc_tokens.h"
 
-#include "doctor/lxc_needs.h"
+#include "doctor/container_needs.h"
 #include "doctor/majors.h"
 #include "doctor/shell_word.h"
 
@@ -20,8 +20,8 @@ static bool is_told(const struct findings *out, const char *where) {
 static const char *meant_in_hex(const struct scene *scene, const struct device_rule *rule, int *major) {
     static const char *const names[] = {"nvidia", "nvidia-uvm", "nvidia-caps"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        struct lxc_need need = {names[i], NULL, majors_current(scene, names[i]), 0};
-        if (need.major >= 0 && lxc_judge_rule(scene, rule, &need) == LXC_HEX) {
+        struct container_need need = {names[i], NULL, majors_current(scene, names[i]), 0};
+        if (need.major >= 0 && judge_device_rule(scene, rule, &need) == RULE_HEX) {
             *major = need.major;
             return names[i];
         }

@@ -2,7 +2,7 @@
 #include "doctor/mend.h"
 
 #include "base/mem.h"
-#include "doctor/lxc_needs.h"
+#include "doctor/container_needs.h"
 #include "doctor/majors.h"
 
 #include <stdarg.h>
@@ -81,47 +81,47 @@ static void keep(struct draft *d, const struct device_rule *rule, const char *wh
 
 /* A number that is the driver's name, or the old number in hex: both are what was meant. */
 static bool proven_word(const struct scene *scene, const struct device_rule *rule,
-                        const struct lxc_need *need) {
+                        const struct container_need *need) {
     return strcmp(rule->major_text, need->name) == 0 ||
-           lxc_is_hex_of(rule->major_text, majors_before(scene, need->name));
+           is_hex_of(rule->major_text, majors_before(scene, need->name));
 }
 
-static void take_rule(struct draft *d, const struct device_rule *rule, const struct lxc_need *need) {
+static void take_rule(struct draft *d, const struct device_rule *rule, const struct container_need *need) {
     char why[512];
     const char *owner = majors_name(d->scene, rule->major);
-    enum lxc_wrong wrong = lxc_judge_rule(d->scene, rule, need);
-    bool known = wrong == LXC_KNOWN && !majors_common(owner);
+    enum rule_wrong wrong = judge_device_rule(d->scene, rule, need);
+    bool known = wrong == RULE_KNOWN && !majors_common(owner);
     bool whole = rule->type == 'c' && rule->minor != -2;
     if (whole && known) {
         snprintf(why, sizeof why,
                  "%s was %s before (by the baseline, or what was seen last); this kernel gives it %d",
                  rule->major_text, need->name, need->major);
         replace(d, rule, need->major, why);
-    } else if (whole && wrong == LXC_HEX) {
+    } else if (whole && wrong == RULE_HEX) {
         snprintf(why, sizeof why, "it is %d (%s) in hex", need->major, need->name);
         replace(d, rule, need->major, why);
-    } else if (whole && wrong == LXC_NOT_DECIMAL && proven_word(d->scene, rule, need)) {
+    } else if (whole && wrong == RULE_NOT_DECIMAL && proven_word(d->scene, rule, need)) {
         snprintf(why, sizeof why, "it means %s, but rules take decimal numbers", need->name);
         replace(d, rule, need->major, why);
-    } else if (known || ((wrong == LXC_HEX || wrong == LXC_STALE) && !whole)) {
+    } else if (known || ((wrong == RULE_HEX || wrong == RULE_STALE) && !whole)) {
         keep(d, rule, "it is no whole rule (c MAJOR:MINOR rwm)");
-    } else if (wrong == LXC_STALE) {
+    } else if (wrong == RULE_STALE) {
         snprintf(why, sizeof why,
                  "stale, for no driver owns %d now; that it was %s is likely, and a baseline or a capture "
                  "from before would prove it (--baseline)",
                  rule->major, need->name);
         keep(d, rule, why);
-    } else if (wrong == LXC_FOREIGN || wrong == LXC_KNOWN) {
+    } else if (wrong == RULE_FOREIGN || wrong == RULE_KNOWN) {
         snprintf(why, sizeof why,
                  "%d is %s now, which the container may want; if not, the rule lets it at a device that it "
                  "was not meant to have",
                  rule->major, owner);
         keep(d, rule, why);
-    } else if (wrong == LXC_HEX || wrong == LXC_NOT_DECIMAL) {
+    } else if (wrong == RULE_HEX || wrong == RULE_NOT_DECIMAL) {
         snprintf(why, sizeof why, "'%s' is no decimal number, and nothing here proves which driver it meant",
                  rule->major_text);
         keep(d, rule, why);
-    } else if (wrong == LXC_OTHER_CGROUP) {
+    } else if (wrong == RULE_OTHER_CGROUP) {
         snprintf(why, sizeof why, "it is for cgroup v%d, which this host ignores", rule->cgroup);
         keep(d, rule, why);
     }
@@ -168,12 +168,12 @@ static void add_rule(struct draft *d, int major, int minor, const char *name) {
 
 /* The number of /dev/nvidiaN that goes in as a bind; -1: something else. */
 static int bound_gpu(const struct device_entry *entry) {
-    int minor = entry->by_manager ? -1 : lxc_gpu_number(entry->host_path);
+    int minor = entry->by_manager ? -1 : gpu_node_number(entry->host_path);
     return minor < 255 ? minor : -1;
 }
 
 /* Not more than the container takes: nvidiactl, and the GPUs that are bound where any are named. */
-static void add_nvidia(struct draft *d, const struct lxc_need *need) {
+static void add_nvidia(struct draft *d, const struct container_need *need) {
     const struct container *c = d->plan->container;
     bool some = false;
     for (size_t i = 0; i < d->after.n_rules; i++)
@@ -188,7 +188,7 @@ static void add_nvidia(struct draft *d, const struct lxc_need *need) {
 }
 
 /* Somebody wrote down that this very driver is not to be had: that is no mistake of a number. */
-static bool denied_by_name(struct draft *d, const struct lxc_need *need) {
+static bool denied_by_name(struct draft *d, const struct container_need *need) {
     const struct container *c = d->plan->container;
     bool denied = false;
     for (size_t i = 0; i < c->n_rules; i++)
@@ -199,13 +199,13 @@ static bool denied_by_name(struct draft *d, const struct lxc_need *need) {
     return denied;
 }
 
-static void meet(struct draft *d, const struct lxc_need *need) {
+static void meet(struct draft *d, const struct container_need *need) {
     const struct container *c = d->plan->container;
-    if (lxc_need_met(d->scene, &d->after, need) || denied_by_name(d, need))
+    if (container_need_met(d->scene, &d->after, need) || denied_by_name(d, need))
         return;
     for (size_t i = 0; i < c->n_rules; i++)
         take_rule(d, &c->rules[i], need);
-    if (lxc_need_met(d->scene, &d->after, need))
+    if (container_need_met(d->scene, &d->after, need))
         return;
     if (need->major == MAJOR_NVIDIA)
         add_nvidia(d, need);
@@ -216,11 +216,11 @@ static void meet(struct draft *d, const struct lxc_need *need) {
 /* Capabilities are for MIG only: an old number is renewed, a missing one is not missed. */
 static void renew_caps(struct draft *d) {
     const struct container *c = d->plan->container;
-    struct lxc_need need = {"nvidia-caps", "", majors_current(d->scene, "nvidia-caps"), 1};
+    struct container_need need = {"nvidia-caps", "", majors_current(d->scene, "nvidia-caps"), 1};
     if (need.major < 0 || container_allows(&d->after, majors_cgroup(d->scene), need.major, need.minor))
         return;
     for (size_t i = 0; i < c->n_rules; i++)
-        if (lxc_judge_rule(d->scene, &c->rules[i], &need) == LXC_KNOWN)
+        if (judge_device_rule(d->scene, &c->rules[i], &need) == RULE_KNOWN)
             take_rule(d, &c->rules[i], &need);
 }
 
@@ -253,17 +253,17 @@ static bool allow_bound(struct draft *d, int major, int minor, const char *path)
 }
 
 /* Each GPU that is bound, and with MIG each instance: denied, it would be lost without an error. */
-static bool allow_all_bound(struct draft *d, const struct lxc_need *nvidia) {
+static bool allow_all_bound(struct draft *d, const struct container_need *nvidia) {
     const struct container *c = d->plan->container;
-    int caps = lxc_mig_is_on(d->scene) ? majors_current(d->scene, "nvidia-caps") : -1;
+    int caps = mig_is_on(d->scene) ? majors_current(d->scene, "nvidia-caps") : -1;
     bool all = true;
-    if (!lxc_need_met(d->scene, &d->after, nvidia))
+    if (!container_need_met(d->scene, &d->after, nvidia))
         return false;
     for (size_t i = 0; i < c->n_devices; i++) {
         const struct device_entry *entry = &c->devices[i];
         int gpu = bound_gpu(entry);
-        int cap = entry->by_manager ? -1 : lxc_cap_number(entry->host_path);
-        if (gpu >= 0 && nvidia->major >= 0 && lxc_may_be_gpu(d->scene, entry->host_path))
+        int cap = entry->by_manager ? -1 : cap_node_number(entry->host_path);
+        if (gpu >= 0 && nvidia->major >= 0 && may_be_gpu_node(d->scene, entry->host_path))
             all = allow_bound(d, nvidia->major, gpu, entry->host_path) && all;
         else if (cap >= 0 && caps >= 0)
             all = allow_bound(d, caps, cap, entry->host_path) && all;
@@ -272,15 +272,15 @@ static bool allow_all_bound(struct draft *d, const struct lxc_need *nvidia) {
 }
 
 /* What an unprivileged container is allowed, cannot make, and is not given. */
-static void give_nodes(struct draft *d, const struct lxc_need needs[LXC_NEEDS]) {
+static void give_nodes(struct draft *d, const struct container_need needs[CONTAINER_NEEDS]) {
     const struct container *c = d->plan->container;
     const struct device_entry *last = NULL;
     for (size_t i = 0; i < c->n_devices; i++)
         if (strcmp(c->devices[i].file, c->file) == 0)
             last = &c->devices[i];
-    for (size_t i = 0; i < LXC_NEEDS; i++) {
+    for (size_t i = 0; i < CONTAINER_NEEDS; i++) {
         char line[256];
-        if (!lxc_lacks_node(c, &needs[i]) || !lxc_need_met(d->scene, &d->after, &needs[i]))
+        if (!container_lacks_node(c, &needs[i]) || !container_need_met(d->scene, &d->after, &needs[i]))
             continue;
         snprintf(line, sizeof line, "lxc.mount.entry%s %s %s none bind,optional,create=file 0 0",
                  lxc_separator(c), needs[i].node, needs[i].node + 1);
@@ -392,23 +392,23 @@ static void lasting_plain(struct draft *d) {
 void mend_plan_make(const struct scene *scene, const struct container *container, struct mend_plan *out) {
     *out = (struct mend_plan){.container = container,
                               .format = container->kind == CONTAINER_PVE ? MEND_PROXMOX : MEND_PLAIN,
-                              .wants_gpu = lxc_wants_gpu(container)};
+                              .wants_gpu = container_wants_gpu(container)};
     struct draft d = {.scene = scene, .plan = out, .after = *container};
     d.after.rules = mem_zeroed(container->n_rules + 1, sizeof *d.after.rules);
     d.after.rules_capacity = container->n_rules + 1;
     if (container->n_rules > 0)
         memcpy(d.after.rules, container->rules, container->n_rules * sizeof *d.after.rules);
-    struct lxc_need needs[LXC_NEEDS];
-    lxc_needs(scene, needs);
-    for (size_t i = 0; i < LXC_NEEDS && out->wants_gpu; i++)
+    struct container_need needs[CONTAINER_NEEDS];
+    container_needs(scene, needs);
+    for (size_t i = 0; i < CONTAINER_NEEDS && out->wants_gpu; i++)
         meet(&d, &needs[i]);
     if (out->wants_gpu)
         renew_caps(&d);
     out->enough = !out->wants_gpu || allow_all_bound(&d, &needs[0]);
     if (out->wants_gpu)
         give_nodes(&d, needs);
-    for (size_t i = 0; i < LXC_NEEDS; i++)
-        out->enough = out->enough && lxc_need_met(scene, &d.after, &needs[i]);
+    for (size_t i = 0; i < CONTAINER_NEEDS; i++)
+        out->enough = out->enough && container_need_met(scene, &d.after, &needs[i]);
     note_sharers(&d);
     restart(out);
     if (container->kind == CONTAINER_PVE)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Docker and NVIDIA's container runtime: what takes the GPU away from a container that had it. */
 #include "doctor/access.h"
-#include "doctor/lxc_needs.h"
+#include "doctor/container_needs.h"
 #include "doctor/majors.h"
 #include "system/look.h"
 
@@ -180,8 +180,9 @@ static void recreate(const struct container *c, struct finding *f) {
         "numbers up at each start");
 }
 
-static void tell_stale(const struct scene *scene, const struct container *c, const struct lxc_need *need,
-                       const struct device_rule *rule, struct findings *out) {
+static void tell_stale(const struct scene *scene, const struct container *c,
+                       const struct container_need *need, const struct device_rule *rule,
+                       struct findings *out) {
     const char *owner = majors_name(scene, rule->major);
     struct finding *f = finding_add(
         out, "docker.rule-stale", SEVERITY_FAIL,
@@ -194,7 +195,7 @@ static void tell_stale(const struct scene *scene, const struct container *c, con
     finding_remedy(f, "or, until the next kernel: --device-cgroup-rule 'c %d:* rmw'", need->major);
 }
 
-static bool is_given(const struct container *c, const struct lxc_need *need) {
+static bool is_given(const struct container *c, const struct container_need *need) {
     const struct device_entry *entry = container_device(c, need->node);
     return c->by_hook || (entry != NULL && entry->by_manager && !entry->denies_write) ||
            container_allows(c, 0, need->major, need->minor);
@@ -213,17 +214,17 @@ static void note_dead(const struct scene *scene, const struct container *c, stru
 }
 
 static void check_rules_of(const struct scene *scene, const struct container *c, struct findings *out) {
-    struct lxc_need needs[LXC_NEEDS];
+    struct container_need needs[CONTAINER_NEEDS];
     bool good = true;
-    lxc_needs(scene, needs);
-    for (size_t n = 0; n < LXC_NEEDS && lxc_wants_gpu(c); n++) {
+    container_needs(scene, needs);
+    for (size_t n = 0; n < CONTAINER_NEEDS && container_wants_gpu(c); n++) {
         if (needs[n].major < 0 || is_given(c, &needs[n]))
             continue;
         const struct device_rule *found = NULL;
-        enum lxc_wrong best = LXC_RIGHT;
+        enum rule_wrong best = RULE_RIGHT;
         for (size_t i = 0; i < c->n_rules; i++) {
-            enum lxc_wrong one = lxc_judge_rule(scene, &c->rules[i], &needs[n]);
-            if (one != LXC_RIGHT && (found == NULL || one < best)) {
+            enum rule_wrong one = judge_device_rule(scene, &c->rules[i], &needs[n]);
+            if (one != RULE_RIGHT && (found == NULL || one < best)) {
                 best = one;
                 found = &c->rules[i];
             }
@@ -247,7 +248,7 @@ static void check_nodes_of(const struct scene *scene, const struct container *c,
                                         c->name, d->host_path);
         finding_evidence(f, c->file, "Devices: %s", d->text);
         finding_evidence(f, d->host_path, "no such node on the host");
-        lxc_remedy_node(scene, d->host_path, "docker.service", f);
+        remedy_node(scene, d->host_path, "docker.service", f);
         return;
     }
 }
@@ -255,7 +256,7 @@ static void check_nodes_of(const struct scene *scene, const struct container *c,
 static void check_kept(const struct scene *scene, struct findings *out) {
     for (size_t i = 0; !scene->container && i < scene->containers.count; i++) {
         const struct container *c = &scene->containers.items[i];
-        if (c->kind != CONTAINER_DOCKER || c->problem != NULL || lxc_was_tried(scene, c))
+        if (c->kind != CONTAINER_DOCKER || c->problem != NULL || container_was_tried(scene, c))
             continue;
         check_rules_of(scene, c, out);
         check_nodes_of(scene, c, out);

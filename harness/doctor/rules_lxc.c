@@ -2,8 +2,8 @@
 /* LXC containers on this host, before they are started: does their configuration let CUDA in? Majors of
  * nvidia-uvm and nvidia-caps are given out anew at each boot, so a number in a file goes stale with a kernel.
  */
+#include "doctor/container_needs.h"
 #include "doctor/doctor.h"
-#include "doctor/lxc_needs.h"
 #include "doctor/lxc_tokens.h"
 #include "doctor/majors.h"
 #include "doctor/shell_word.h"
@@ -50,12 +50,12 @@ static void restart_lines(const struct container *c, struct finding *f) {
 }
 
 /* The rule that explains best why `need` is not allowed. */
-static enum lxc_wrong find_wrong(const struct scene *scene, const struct container *c,
-                                 const struct lxc_need *need, const struct device_rule **found) {
-    enum lxc_wrong best = LXC_RIGHT;
+static enum rule_wrong find_wrong(const struct scene *scene, const struct container *c,
+                                  const struct container_need *need, const struct device_rule **found) {
+    enum rule_wrong best = RULE_RIGHT;
     for (size_t i = 0; i < c->n_rules; i++) {
-        enum lxc_wrong one = lxc_judge_rule(scene, &c->rules[i], need);
-        if (one != LXC_RIGHT && (best == LXC_RIGHT || one < best)) {
+        enum rule_wrong one = judge_device_rule(scene, &c->rules[i], need);
+        if (one != RULE_RIGHT && (best == RULE_RIGHT || one < best)) {
             best = one;
             *found = &c->rules[i];
         }
@@ -63,32 +63,32 @@ static enum lxc_wrong find_wrong(const struct scene *scene, const struct contain
     return best;
 }
 
-static struct finding *add_wrong(struct findings *out, enum lxc_wrong wrong, const struct container *c,
-                                 const struct lxc_need *need, const struct device_rule *rule,
+static struct finding *add_wrong(struct findings *out, enum rule_wrong wrong, const struct container *c,
+                                 const struct container_need *need, const struct device_rule *rule,
                                  const char *owner) {
     switch (wrong) {
-    case LXC_KNOWN:
+    case RULE_KNOWN:
         return finding_add(out, "lxc.major-wrong", SEVERITY_FAIL,
                            "container %s allows major %d for %s; this kernel gave it %d", c->name,
                            rule->major, need->name, need->major);
-    case LXC_HEX:
+    case RULE_HEX:
         return finding_add(out, "lxc.major-hex", SEVERITY_FAIL,
                            "container %s allows '%s', which is %d (%s) in hex and no decimal major", c->name,
                            rule->major_text, need->major, need->name);
-    case LXC_NOT_DECIMAL:
+    case RULE_NOT_DECIMAL:
         return finding_add(out, "lxc.not-decimal", SEVERITY_FAIL,
                            "container %s allows '%s', which is no decimal major; %s is %d", c->name,
                            rule->major_text, need->name, need->major);
-    case LXC_FOREIGN:
+    case RULE_FOREIGN:
         return finding_add(out, "lxc.major-foreign", SEVERITY_FAIL,
                            "container %s allows major %d, which is %s now, and not %s (%d)", c->name,
                            rule->major, owner, need->name, need->major);
-    case LXC_OTHER_CGROUP:
+    case RULE_OTHER_CGROUP:
         return finding_add(out, "lxc.other-cgroup", SEVERITY_FAIL,
                            "container %s allows %s by %s, which this host's cgroup v%d ignores", c->name,
                            need->name, rule->key, rule->cgroup == 1 ? 2 : 1);
-    case LXC_STALE:
-    case LXC_RIGHT:
+    case RULE_STALE:
+    case RULE_RIGHT:
         break;
     }
     return finding_add(out, "lxc.rule-missing", SEVERITY_FAIL,
@@ -97,28 +97,28 @@ static struct finding *add_wrong(struct findings *out, enum lxc_wrong wrong, con
 }
 
 static void explain(const struct scene *scene, struct findings *out, const struct container *c,
-                    const struct lxc_need *need) {
+                    const struct container_need *need) {
     const struct device_rule *rule = NULL;
-    enum lxc_wrong wrong = find_wrong(scene, c, need, &rule);
+    enum rule_wrong wrong = find_wrong(scene, c, need, &rule);
     if (rule == NULL)
-        wrong = LXC_RIGHT;
+        wrong = RULE_RIGHT;
     const char *owner = rule != NULL ? majors_name(scene, rule->major) : "";
     struct finding *f = add_wrong(out, wrong, c, need, rule, owner);
     const char *file = rule != NULL ? rule->file : c->file;
     bool replaces =
-        wrong == LXC_KNOWN || wrong == LXC_HEX || wrong == LXC_NOT_DECIMAL || wrong == LXC_FOREIGN;
+        wrong == RULE_KNOWN || wrong == RULE_HEX || wrong == RULE_NOT_DECIMAL || wrong == RULE_FOREIGN;
     char where[512];
     finding_evidence(f, "/proc/devices", "%d %s", need->major, need->name);
     if (rule != NULL) {
         place(rule, where, sizeof where);
         finding_evidence(f, where, "%s%s %s", rule->key, lxc_separator(c), rule->text);
-        if (wrong == LXC_STALE)
+        if (wrong == RULE_STALE)
             finding_cause(
                 f,
                 "no driver owns major %d now, so that the rule in line %d is most likely the one that "
                 "meant %s before; the rule for %d is missing",
                 rule->major, rule->line, need->name, need->major);
-        if (wrong == LXC_FOREIGN)
+        if (wrong == RULE_FOREIGN)
             finding_cause(
                 f, "the number was given to another driver: the container may open %s and may not open %s",
                 owner, need->name);
@@ -154,11 +154,11 @@ static void note_dead_rules(const struct scene *scene, struct findings *out, con
 }
 
 static void check_needs(const struct scene *scene, struct findings *out, const struct container *c) {
-    struct lxc_need needs[LXC_NEEDS];
+    struct container_need needs[CONTAINER_NEEDS];
     bool good = true;
-    lxc_needs(scene, needs);
-    for (size_t i = 0; i < LXC_NEEDS; i++)
-        if (!lxc_need_met(scene, c, &needs[i])) {
+    container_needs(scene, needs);
+    for (size_t i = 0; i < CONTAINER_NEEDS; i++)
+        if (!container_need_met(scene, c, &needs[i])) {
             good = false;
             explain(scene, out, c, &needs[i]);
         }
@@ -185,7 +185,7 @@ static void check_nodes(const struct scene *scene, struct findings *out, const s
         if (entry->creates_file)
             finding_cause(
                 f, "create=file then leaves a regular file in its place, on which CUDA fails with 999");
-        if (gpu && !lxc_may_be_gpu(scene, entry->host_path)) {
+        if (gpu && !may_be_gpu_node(scene, entry->host_path)) {
             finding_remedy(f, "no GPU of this driver has that number: take the line out, or name one of "
                               "/proc/driver/nvidia/gpus/*/information (Device Minor)");
             continue;
@@ -204,7 +204,7 @@ static void check_nodes(const struct scene *scene, struct findings *out, const s
 /* What CUDA cannot do without. */
 static bool is_needed(const char *path) {
     return strcmp(path, "/dev/nvidiactl") == 0 || strcmp(path, "/dev/nvidia-uvm") == 0 ||
-           lxc_gpu_number(path) >= 0;
+           gpu_node_number(path) >= 0;
 }
 
 static void tell_entry(const struct container *c, const struct device_entry *entry, struct finding *f) {
@@ -216,12 +216,12 @@ static void tell_entry(const struct container *c, const struct device_entry *ent
 
 /* A GPU that is bound and not allowed is lost without an error, where the others work. */
 static void check_gpus(const struct scene *scene, struct findings *out, const struct container *c) {
-    struct lxc_need needs[LXC_NEEDS];
+    struct container_need needs[CONTAINER_NEEDS];
     int cgroup = majors_cgroup(scene);
-    lxc_needs(scene, needs);
-    for (size_t i = 0; lxc_need_met(scene, c, &needs[0]) && i < c->n_devices; i++) {
+    container_needs(scene, needs);
+    for (size_t i = 0; container_need_met(scene, c, &needs[0]) && i < c->n_devices; i++) {
         const struct device_entry *entry = &c->devices[i];
-        int minor = lxc_gpu_number(entry->host_path);
+        int minor = gpu_node_number(entry->host_path);
         char bdf[16] = "";
         if (minor < 0 || entry->by_manager || needs[0].major < 0 ||
             container_allows(c, cgroup, needs[0].major, minor) ||
@@ -245,7 +245,7 @@ static const struct device_entry *next_denied_cap(const struct scene *scene, con
                                                   int major, size_t *at) {
     for (; *at < c->n_devices; ++*at) {
         const struct device_entry *entry = &c->devices[*at];
-        int minor = lxc_cap_number(entry->host_path);
+        int minor = cap_node_number(entry->host_path);
         if (minor >= 0 && !entry->by_manager && !container_allows(c, majors_cgroup(scene), major, minor))
             return entry;
     }
@@ -255,10 +255,10 @@ static const struct device_entry *next_denied_cap(const struct scene *scene, con
 /* Nodes of MIG instances, whose major moves as nvidia-uvm's does. */
 static void check_caps(const struct scene *scene, struct findings *out, const struct container *c) {
     int major = majors_current(scene, "nvidia-caps");
-    struct lxc_need need = {"nvidia-caps", "", major, -1};
+    struct container_need need = {"nvidia-caps", "", major, -1};
     size_t at = 0;
     const struct device_entry *entry =
-        major >= 0 && lxc_mig_is_on(scene) ? next_denied_cap(scene, c, major, &at) : NULL;
+        major >= 0 && mig_is_on(scene) ? next_denied_cap(scene, c, major, &at) : NULL;
     if (entry == NULL)
         return;
     struct finding *f =
@@ -266,16 +266,16 @@ static void check_caps(const struct scene *scene, struct findings *out, const st
                     "container %s takes a MIG instance's %s and does not allow nvidia-caps (major %d)",
                     c->name, entry->host_path, major);
     const struct device_rule *rule = NULL;
-    enum lxc_wrong wrong = find_wrong(scene, c, &need, &rule);
+    enum rule_wrong wrong = find_wrong(scene, c, &need, &rule);
     char where[512];
     finding_evidence(f, "/proc/devices", "%d nvidia-caps", major);
-    if (wrong != LXC_RIGHT && rule->major != -2) {
+    if (wrong != RULE_RIGHT && rule->major != -2) {
         place(rule, where, sizeof where);
         finding_evidence(f, where, "%s%s %s", rule->key, lxc_separator(c), rule->text);
     }
     for (; (entry = next_denied_cap(scene, c, major, &at)) != NULL; at++) {
         finding_remedy(f, "add to %s: %s%s c %d:%d rwm", c->file, lxc_rule_key(scene), lxc_separator(c),
-                       major, lxc_cap_number(entry->host_path));
+                       major, cap_node_number(entry->host_path));
         snprintf(where, sizeof where, "%s:%d", entry->file, entry->line);
         finding_evidence(f, where, "%s", entry->text);
     }
@@ -285,11 +285,11 @@ static void check_caps(const struct scene *scene, struct findings *out, const st
 
 /* Nodes that a privileged container's CUDA makes for itself; an unprivileged one may make none. */
 static void check_given(const struct scene *scene, struct findings *out, const struct container *c) {
-    struct lxc_need needs[LXC_NEEDS];
-    lxc_needs(scene, needs);
-    for (size_t i = 0; i < LXC_NEEDS; i++) {
+    struct container_need needs[CONTAINER_NEEDS];
+    container_needs(scene, needs);
+    for (size_t i = 0; i < CONTAINER_NEEDS; i++) {
         const char *node = needs[i].node;
-        if (!lxc_lacks_node(c, &needs[i]) || !lxc_need_met(scene, c, &needs[i]))
+        if (!container_lacks_node(c, &needs[i]) || !container_need_met(scene, c, &needs[i]))
             continue;
         struct finding *f =
             finding_add(out, "lxc.node-not-given", SEVERITY_FAIL,
@@ -369,7 +369,7 @@ static void named_elsewhere(const struct scene *scene, const struct container *c
         bool given = !comments_name(c, names.items[n]) || strlen(names.items[n]) > 15;
         for (size_t i = 0; i < c->n_devices && !given; i++) {
             char bdf[16];
-            int minor = lxc_gpu_number(c->devices[i].host_path);
+            int minor = gpu_node_number(c->devices[i].host_path);
             given = minor >= 0 && majors_gpu_of_minor(scene, minor, bdf) && strcmp(bdf, names.items[n]) == 0;
         }
         if (!given)
@@ -383,7 +383,7 @@ static void check_meant(const struct scene *scene, struct findings *out, const s
     char meant[16], bdf[16];
     named_elsewhere(scene, c, meant);
     for (size_t i = 0; meant[0] != '\0' && i < c->n_devices; i++) {
-        int minor = lxc_gpu_number(c->devices[i].host_path);
+        int minor = gpu_node_number(c->devices[i].host_path);
         if (minor < 0 || !majors_gpu_of_minor(scene, minor, bdf) || comments_name(c, bdf))
             continue;
         struct finding *f =
@@ -424,7 +424,7 @@ static void check_map(const struct scene *scene, struct findings *out, const str
 static void check_lxc(const struct scene *scene, struct findings *out) {
     for (size_t i = 0; i < scene->containers.count; i++) {
         const struct container *c = &scene->containers.items[i];
-        if ((c->kind != CONTAINER_PVE && c->kind != CONTAINER_LXC) || !lxc_wants_gpu(c))
+        if ((c->kind != CONTAINER_PVE && c->kind != CONTAINER_LXC) || !container_wants_gpu(c))
             continue;
         check_needs(scene, out, c);
         lxc_tokens_check(scene, out, c);

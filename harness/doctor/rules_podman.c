@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Podman's containers on this host, before they are started: what their last start shows, and what of it the
  * next one will have again. */
-#include "doctor/lxc_needs.h"
+#include "doctor/container_needs.h"
 #include "doctor/majors.h"
 
 #include <string.h>
@@ -37,19 +37,19 @@ static void recreate(const struct container *c, const char *change, struct findi
 
 /* One after another: what CUDA needs, then the GPUs it has, and with MIG its instances. */
 static bool next_node(const struct scene *scene, const struct container *c, size_t *at,
-                      struct lxc_need *out) {
-    struct lxc_need needs[LXC_NEEDS];
-    lxc_needs(scene, needs);
-    while (*at < LXC_NEEDS + c->n_devices) {
+                      struct container_need *out) {
+    struct container_need needs[CONTAINER_NEEDS];
+    container_needs(scene, needs);
+    while (*at < CONTAINER_NEEDS + c->n_devices) {
         size_t i = (*at)++;
-        const char *path = i < LXC_NEEDS ? needs[i].node : c->devices[i - LXC_NEEDS].host_path;
-        int cap = lxc_cap_number(path), gpu = lxc_gpu_number(path);
-        if (i < LXC_NEEDS)
+        const char *path = i < CONTAINER_NEEDS ? needs[i].node : c->devices[i - CONTAINER_NEEDS].host_path;
+        int cap = cap_node_number(path), gpu = gpu_node_number(path);
+        if (i < CONTAINER_NEEDS)
             *out = needs[i];
         else if (gpu >= 0)
-            *out = (struct lxc_need){"nvidia", path, majors_current(scene, "nvidia"), gpu};
-        else if (cap >= 0 && lxc_mig_is_on(scene))
-            *out = (struct lxc_need){"nvidia-caps", path, majors_current(scene, "nvidia-caps"), cap};
+            *out = (struct container_need){"nvidia", path, majors_current(scene, "nvidia"), gpu};
+        else if (cap >= 0 && mig_is_on(scene))
+            *out = (struct container_need){"nvidia-caps", path, majors_current(scene, "nvidia-caps"), cap};
         else
             continue;
         if (out->major >= 0)
@@ -62,13 +62,13 @@ enum fate { FATE_FINE, FATE_OLD_NODE, FATE_OLD_RULE, FATE_DENIED };
 
 /* The rule that somebody wrote for it when its number was another one. */
 static const struct device_rule *old_rule(const struct scene *scene, const struct container *c,
-                                          const struct lxc_need *node) {
+                                          const struct container_need *node) {
     const struct device_rule *found = NULL;
-    enum lxc_wrong best = LXC_RIGHT;
+    enum rule_wrong best = RULE_RIGHT;
     for (size_t i = 0; i < c->n_rules; i++) {
         const struct device_rule *rule = &c->rules[i];
-        enum lxc_wrong one = lxc_judge_rule(scene, rule, node);
-        bool old = one == LXC_KNOWN || one == LXC_FOREIGN || one == LXC_STALE;
+        enum rule_wrong one = judge_device_rule(scene, rule, node);
+        bool old = one == RULE_KNOWN || one == RULE_FOREIGN || one == RULE_STALE;
         if (old && majors_dynamic(rule->major) && strcmp(rule->key, PODMAN_RULE) == 0 &&
             (found == NULL || one < best)) {
             best = one;
@@ -79,8 +79,8 @@ static const struct device_rule *old_rule(const struct scene *scene, const struc
 }
 
 /* Whatever node stands there: only what the rules allow can be opened. */
-static enum fate judge(const struct scene *scene, const struct container *c, const struct lxc_need *node,
-                       const struct device_rule **rule) {
+static enum fate judge(const struct scene *scene, const struct container *c,
+                       const struct container_need *node, const struct device_rule **rule) {
     const struct device_entry *entry = container_device(c, node->node);
     *rule = NULL;
     if ((entry != NULL && entry->by_manager) || container_allows(c, 0, node->major, node->minor))
@@ -95,7 +95,7 @@ static enum fate judge(const struct scene *scene, const struct container *c, con
 
 /* ---- numbers of another day ---- */
 
-static const char *what_is_lost(const struct lxc_need *node) {
+static const char *what_is_lost(const struct container_need *node) {
     return strcmp(node->name, "nvidia-caps") == 0 ? "its MIG instance will be missing in it"
                                                   : "cuInit will fail in it";
 }
@@ -110,7 +110,7 @@ static const char *owned_by(const struct scene *scene, int major, char *out, siz
 static void tell_old_nodes(const struct scene *scene, const struct container *c, const char *driver,
                            struct findings *out) {
     struct finding *f = NULL;
-    struct lxc_need node;
+    struct container_need node;
     const struct device_rule *rule;
     char name[160], owner[96];
     for (size_t at = 0; next_node(scene, c, &at, &node);) {
@@ -131,8 +131,9 @@ static void tell_old_nodes(const struct scene *scene, const struct container *c,
         recreate(c, "", f);
 }
 
-static void tell_old_rule(const struct scene *scene, const struct container *c, const struct lxc_need *node,
-                          const struct device_rule *rule, struct findings *out) {
+static void tell_old_rule(const struct scene *scene, const struct container *c,
+                          const struct container_need *node, const struct device_rule *rule,
+                          struct findings *out) {
     char name[160], owner[96], change[192];
     struct finding *f = finding_add(
         out, "podman.rule-stale", SEVERITY_FAIL,
@@ -151,7 +152,7 @@ static void tell_old_rule(const struct scene *scene, const struct container *c, 
 
 static void check_denied(const struct scene *scene, const struct container *c, struct findings *out) {
     struct finding *f = NULL;
-    struct lxc_need node;
+    struct container_need node;
     const struct device_rule *rule;
     char name[160];
     for (size_t at = 0; next_node(scene, c, &at, &node);) {
@@ -172,7 +173,7 @@ static void check_denied(const struct scene *scene, const struct container *c, s
 
 static void check_numbers(const struct scene *scene, const struct container *c, struct findings *out) {
     static const char *const drivers[] = {"nvidia", "nvidia-uvm", "nvidia-caps"};
-    struct lxc_need node;
+    struct container_need node;
     const struct device_rule *rule;
     for (size_t i = 0; i < sizeof drivers / sizeof *drivers; i++)
         tell_old_nodes(scene, c, drivers[i], out);
@@ -197,7 +198,7 @@ static void check_missing(const struct scene *scene, const struct container *c, 
         finding_evidence(f, c->file, "%s %s", d->major >= 0 ? "devices, in a user namespace:" : "a bind of",
                          d->text);
         finding_evidence(f, d->host_path, "no such node on the host");
-        lxc_remedy_node(scene, d->host_path, "podman-restart.service and the containers' own units", f);
+        remedy_node(scene, d->host_path, "podman-restart.service and the containers' own units", f);
         return;
     }
 }
@@ -208,7 +209,7 @@ static void check_gone(const struct scene *scene, const struct container *c, str
     for (size_t i = 0; majors_current(scene, "nvidia") >= 0 && i < c->n_devices; i++) {
         const struct device_entry *d = &c->devices[i];
         if (d->by_manager || d->major != MAJOR_NVIDIA || c->unprivileged ||
-            lxc_gpu_number(d->host_path) < 0 || lxc_may_be_gpu(scene, d->host_path))
+            gpu_node_number(d->host_path) < 0 || may_be_gpu_node(scene, d->host_path))
             continue;
         struct finding *f =
             finding_add(out, "podman.gpu-gone", SEVERITY_FAIL,
@@ -216,7 +217,7 @@ static void check_gone(const struct scene *scene, const struct container *c, str
                         shown(c, name, sizeof name), d->host_path);
         finding_evidence(f, c->file, "devices: %s", d->text);
         finding_evidence(f, "/proc/driver/nvidia/gpus", "no GPU with Device Minor: %d",
-                         lxc_gpu_number(d->host_path));
+                         gpu_node_number(d->host_path));
         recreate(c, " with the GPUs that are there", f);
     }
 }
@@ -224,8 +225,8 @@ static void check_gone(const struct scene *scene, const struct container *c, str
 static void check_podman(const struct scene *scene, struct findings *out) {
     for (size_t i = 0; !scene->container && i < scene->containers.count; i++) {
         const struct container *c = &scene->containers.items[i];
-        if (c->kind != CONTAINER_PODMAN || c->problem != NULL || c->by_hook || !lxc_wants_gpu(c) ||
-            lxc_was_tried(scene, c))
+        if (c->kind != CONTAINER_PODMAN || c->problem != NULL || c->by_hook || !container_wants_gpu(c) ||
+            container_was_tried(scene, c))
             continue;
         check_numbers(scene, c, out);
         check_denied(scene, c, out);

@@ -4,7 +4,7 @@
  * front: Proxmox's; a second 'b': a baseline knows an old number. */
 #define FUZZ_CORPUS "mend"
 #define FUZZ_MUTATIONS 1500
-#include "doctor/lxc_needs.h"
+#include "doctor/container_needs.h"
 #include "doctor/mend.h"
 #include "fuzz/fuzz.h"
 

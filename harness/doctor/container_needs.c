@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "doctor/lxc_needs.h"
+#include "doctor/container_needs.h"
 
 #include "doctor/majors.h"
 #include "system/look.h"
@@ -7,12 +7,13 @@
 #include <stdio.h>
 #include <string.h>
 
-void lxc_needs(const struct scene *scene, struct lxc_need out[LXC_NEEDS]) {
-    out[0] = (struct lxc_need){"nvidia", "/dev/nvidiactl", majors_current(scene, "nvidia"), 255};
-    out[1] = (struct lxc_need){"nvidia-uvm", "/dev/nvidia-uvm", majors_current(scene, "nvidia-uvm"), 0};
+void container_needs(const struct scene *scene, struct container_need out[CONTAINER_NEEDS]) {
+    out[0] = (struct container_need){"nvidia", "/dev/nvidiactl", majors_current(scene, "nvidia"), 255};
+    out[1] = (struct container_need){"nvidia-uvm", "/dev/nvidia-uvm", majors_current(scene, "nvidia-uvm"), 0};
 }
 
-bool lxc_need_met(const struct scene *scene, const struct container *c, const struct lxc_need *need) {
+bool container_need_met(const struct scene *scene, const struct container *c,
+                        const struct container_need *need) {
     const struct device_entry *entry = container_device(c, need->node);
     bool made = entry != NULL && entry->by_manager;
     int cgroup = majors_cgroup(scene);
@@ -27,28 +28,28 @@ static int number_of(const char *path, const char *prefix) {
     return good ? (int)number : -1;
 }
 
-int lxc_gpu_number(const char *path) {
+int gpu_node_number(const char *path) {
     return number_of(path, "/dev/nvidia");
 }
 
-int lxc_cap_number(const char *path) {
+int cap_node_number(const char *path) {
     return number_of(path, "/dev/nvidia-caps/nvidia-cap");
 }
 
-bool lxc_may_be_gpu(const struct scene *scene, const char *path) {
+bool may_be_gpu_node(const struct scene *scene, const char *path) {
     char bdf[16];
-    int minor = lxc_gpu_number(path);
+    int minor = gpu_node_number(path);
     bool known = look_exists(scene->source, "/proc/driver/nvidia/gpus");
     return !known || (minor >= 0 && minor < 256 && majors_gpu_of_minor(scene, minor, bdf));
 }
 
-void lxc_remedy_node(const struct scene *scene, const char *path, const char *before, struct finding *f) {
-    int gpu = lxc_gpu_number(path);
+void remedy_node(const struct scene *scene, const char *path, const char *before, struct finding *f) {
+    int gpu = gpu_node_number(path);
     if (text_starts(path, "/dev/nvidia-uvm"))
         finding_remedy(f, "nvidia-modprobe -u -c 0, and at each boot in a unit with Before=%s", before);
     else if (strcmp(path, "/dev/nvidia-modeset") == 0)
         finding_remedy(f, "nvidia-modprobe -m, and at each boot in a unit with Before=%s", before);
-    else if (gpu >= 0 && !lxc_may_be_gpu(scene, path))
+    else if (gpu >= 0 && !may_be_gpu_node(scene, path))
         finding_remedy(f, "no GPU of this driver has that number: recreate it with one of "
                           "/proc/driver/nvidia/gpus/*/information (Device Minor)");
     else
@@ -76,7 +77,7 @@ static bool has_instances(const struct scene *scene) {
     return found;
 }
 
-bool lxc_mig_is_on(const struct scene *scene) {
+bool mig_is_on(const struct scene *scene) {
     const js *gpus = js_get(scene->probes, "gpus");
     for (size_t i = 0; i < js_length(gpus); i++)
         if (js_get_bool(js_at(gpus, i), "mig", false))
@@ -86,17 +87,17 @@ bool lxc_mig_is_on(const struct scene *scene) {
 
 static bool takes_gpu_node(const struct container *c) {
     for (size_t i = 0; i < c->n_devices; i++)
-        if (lxc_gpu_number(c->devices[i].host_path) >= 0)
+        if (gpu_node_number(c->devices[i].host_path) >= 0)
             return true;
     return false;
 }
 
-bool lxc_lacks_node(const struct container *c, const struct lxc_need *need) {
+bool container_lacks_node(const struct container *c, const struct container_need *need) {
     return c->unprivileged && takes_gpu_node(c) && need->major >= 0 &&
            container_device(c, need->node) == NULL;
 }
 
-bool lxc_wants_gpu(const struct container *c) {
+bool container_wants_gpu(const struct container *c) {
     for (size_t i = 0; i < c->n_devices; i++)
         if (text_starts(c->devices[i].host_path, "/dev/nvidia"))
             return true;
@@ -106,7 +107,7 @@ bool lxc_wants_gpu(const struct container *c) {
     return false;
 }
 
-bool lxc_was_tried(const struct scene *scene, const struct container *c) {
+bool container_was_tried(const struct scene *scene, const struct container *c) {
     const js *list = js_get(js_get(scene->probes, "device_cgroup"), "containers");
     for (size_t i = 0; i < js_length(list); i++)
         if (strcmp(js_get_string(js_at(list, i), "name", ""), c->name) == 0 &&
@@ -123,32 +124,33 @@ const char *lxc_rule_key(const struct scene *scene) {
     return majors_cgroup(scene) == 1 ? "lxc.cgroup.devices.allow" : "lxc.cgroup2.devices.allow";
 }
 
-bool lxc_is_hex_of(const char *text, int major) {
+bool is_hex_of(const char *text, int major) {
     int64_t value = -1;
     char hex[32];
     snprintf(hex, sizeof hex, "0x%.20s", text);
     return major >= 0 && text_to_int(hex, &value) && value == major;
 }
 
-enum lxc_wrong lxc_judge_rule(const struct scene *scene, const struct device_rule *rule,
-                              const struct lxc_need *need) {
+enum rule_wrong judge_device_rule(const struct scene *scene, const struct device_rule *rule,
+                                  const struct container_need *need) {
     if (!rule->allow || (rule->type != 'c' && rule->type != '?'))
-        return LXC_RIGHT;
+        return RULE_RIGHT;
     int cgroup = majors_cgroup(scene);
     if (rule->major == need->major)
-        return cgroup != 0 && rule->cgroup != cgroup ? LXC_OTHER_CGROUP : LXC_RIGHT;
+        return cgroup != 0 && rule->cgroup != cgroup ? RULE_OTHER_CGROUP : RULE_RIGHT;
     if (rule->major == -2 || strcmp(majors_name(scene, rule->major), "") == 0)
-        if (lxc_is_hex_of(rule->major_text, need->major))
-            return LXC_HEX;
+        if (is_hex_of(rule->major_text, need->major))
+            return RULE_HEX;
     if (rule->major == -2 && rule->major_text[0] != '\0')
-        return LXC_NOT_DECIMAL;
+        return RULE_NOT_DECIMAL;
     if (rule->major < 0 || rule->major == MAJOR_NVIDIA || need->major == MAJOR_NVIDIA)
-        return LXC_RIGHT;
+        return RULE_RIGHT;
     if (majors_before(scene, need->name) == rule->major)
-        return LXC_KNOWN;
+        return RULE_KNOWN;
     const char *owner = majors_name(scene, rule->major);
     if (owner[0] == '\0')
-        return LXC_STALE;
-    return majors_dynamic(rule->major) && !text_starts(owner, "nvidia") && !majors_common(owner) ? LXC_FOREIGN
-                                                                                                 : LXC_RIGHT;
+        return RULE_STALE;
+    return majors_dynamic(rule->major) && !text_starts(owner, "nvidia") && !majors_common(owner)
+               ? RULE_FOREIGN
+               : RULE_RIGHT;
 }
