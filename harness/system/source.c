@@ -50,6 +50,7 @@ void source_free(struct source *source) {
 
 struct survey {
     const char *dir;
+    struct text at; /* what is looked at, from `dir` on */
     long entries;
     long long bytes;
 };
@@ -59,8 +60,8 @@ static bool survey_folder(struct survey *survey, int fd, int depth, struct error
 static bool survey_entry(struct survey *survey, int parent, const char *name, int depth, struct error *err) {
     struct stat st;
     if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
-        return FAIL_NATIVE(err, ERROR_SYSTEM, errno, "capture %s: cannot look at %s: %s", survey->dir, name,
-                           strerror(errno));
+        return FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot look at %s of the capture: %s",
+                           text_string(&survey->at), strerror(errno));
     if (++survey->entries > MAX_ENTRIES)
         return FAIL(err, ERROR_DATA, "capture %s has over %d entries", survey->dir, MAX_ENTRIES);
     if (S_ISLNK(st.st_mode))
@@ -71,13 +72,14 @@ static bool survey_entry(struct survey *survey, int parent, const char *name, in
                FAIL(err, ERROR_DATA, "capture %s holds over 512 MiB", survey->dir);
     }
     if (!S_ISDIR(st.st_mode))
-        return FAIL(err, ERROR_DATA, "capture %s: %s is no file, folder or link", survey->dir, name);
+        return FAIL(err, ERROR_DATA, "%s of the capture is no file, folder or link",
+                    text_string(&survey->at));
     if (depth >= MAX_DEPTH)
         return FAIL(err, ERROR_DATA, "capture %s is deeper than %d folders", survey->dir, MAX_DEPTH);
     int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
-        return FAIL_NATIVE(err, ERROR_SYSTEM, errno, "capture %s: cannot open %s: %s", survey->dir, name,
-                           strerror(errno));
+        return FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot open %s of the capture: %s",
+                           text_string(&survey->at), strerror(errno));
     return survey_folder(survey, fd, depth + 1, err);
 }
 
@@ -86,23 +88,35 @@ static bool survey_folder(struct survey *survey, int fd, int depth, struct error
     DIR *dir = fdopendir(fd);
     if (dir == NULL) {
         close(fd);
-        return FAIL_NATIVE(err, ERROR_SYSTEM, errno, "capture %s: %s", survey->dir, strerror(errno));
+        return FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot list %s of the capture: %s",
+                           text_string(&survey->at), strerror(errno));
     }
     bool good = true;
+    size_t length = survey->at.length;
     struct dirent *entry;
-    while (good && (entry = readdir(dir)) != NULL)
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            good = survey_entry(survey, dirfd(dir), entry->d_name, depth, err);
+    while (good && (entry = readdir(dir)) != NULL) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        text_addf(&survey->at, "%s%s", depth == 0 && text_ends(survey->dir, "/") ? "" : "/", entry->d_name);
+        good = survey_entry(survey, dirfd(dir), entry->d_name, depth, err);
+        survey->at.length = length;
+        survey->at.data[length] = '\0';
+    }
     closedir(dir);
     return good;
 }
 
 static bool survey_capture(const char *dir, struct error *err) {
     struct survey survey = {.dir = dir};
+    if (dir[0] == '\0')
+        return FAIL(err, ERROR_USAGE, "no capture is named: its folder is wanted");
     int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot open the capture %s: %s", dir, strerror(errno));
-    return survey_folder(&survey, fd, 0, err);
+    text_add(&survey.at, dir);
+    bool good = survey_folder(&survey, fd, 0, err);
+    text_free(&survey.at);
+    return good;
 }
 
 /* ---- reading ---- */

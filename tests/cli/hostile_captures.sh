@@ -52,6 +52,7 @@ fresh
 rm $cmdline
 mkfifo $cmdline
 refused 'a FIFO'
+has err "c/root/proc/cmdline of the capture"
 fresh
 rm $cmdline
 mkdir $cmdline
