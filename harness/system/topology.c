@@ -1,21 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "system/topology.h"
 
+#include "base/log.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "system/topology_check.h"
 
 #include <hwloc.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 struct topology {
     hwloc_topology_t inner;
 };
 
+/* Variables of a site's or a batch system's would put another machine, or none, in this one's place. */
+static void forget_variables(void) {
+    for (char **at = environ; at != NULL && *at != NULL;) {
+        if (!text_starts(*at, "HWLOC_")) {
+            at++;
+            continue;
+        }
+        char *name = mem_copy_bytes(*at, strcspn(*at, "="));
+        bool gone = unsetenv(name) == 0; /* moves the rest up */
+        free(name);
+        at += gone ? 0 : 1;
+    }
+}
+
 /* hwloc as a reader of sysfs only. Its plugins would load OpenCL (and with it libcuda, which wakes GPUs and
  * may hang) and X11, so they stay out, also where a distribution builds them in. */
 static bool start(hwloc_topology_t *out, struct error *err) {
     static const char *const unwanted[] = {"opencl", "cuda", "nvml", "rsmi", "levelzero", "gl"};
+    forget_variables();
     setenv("HWLOC_PLUGINS_PATH", "/nonexistent", 1);
+    /* hwloc's own parser on hostile text: libxml2 would fetch entities. */
+    setenv("HWLOC_LIBXML_IMPORT", "0", 1);
+    setenv("HWLOC_HIDE_ERRORS", "2", 1); /* its lines are none of ours, and say nothing to do */
     if (hwloc_topology_init(out) != 0)
         return FAIL(err, ERROR_SYSTEM, "hwloc does not start");
     for (size_t i = 0; i < sizeof unwanted / sizeof *unwanted; i++)
@@ -55,6 +77,9 @@ struct topology *topology_live(struct error *err) {
         RELAY(err);
         return NULL;
     }
+    if (access("/sys/devices/system/cpu", F_OK) != 0)
+        log_warning(
+            "/sys is not mounted, so sockets, caches and NUMA nodes are not known: mount -t sysfs sysfs /sys");
     struct topology *topology = load(inner, "this machine's topology", err);
     if (topology != NULL)
         allow_affinity(topology->inner);
@@ -80,8 +105,6 @@ bool topology_allow_common(struct topology *topology, const struct topology *oth
 
 struct topology *topology_from_xml(const char *xml, size_t length, struct error *err) {
     hwloc_topology_t inner;
-    /* hwloc's own parser on hostile text: libxml2 would fetch entities. */
-    setenv("HWLOC_LIBXML_IMPORT", "0", 1);
     if (length > 4u << 20) {
         FAIL(err, ERROR_DATA, "the topology is over 4 MiB");
         return NULL;

@@ -120,3 +120,4 @@ cat >c/topology.xml <<'X'
 <topology version="2.0"><object type="Machine" os_index="0" cpuset="&c;"><info name="x" value="&c;"/></object></topology>
 X
 answers 'a topology with an entity'
+HWLOC_LIBXML=1 answers 'a topology with an entity, and a parser that would read it'

@@ -52,6 +52,23 @@ classes >found
 cmp said found || fail "other paths with addresses as the driver writes them"
 expect 0 "$GPUVET" topo
 has out "NUMA node 0"
+# No /sys: what is drawn is said to be a guess, in a line of ours.
+if unshare -m --propagation private mount -t tmpfs none /sys 2>/dev/null; then
+    expect 0 unshare -m --propagation private bash -c 'mount -t tmpfs none /sys && exec "$GPUVET" topo'
+    one_line
+    has err "mount -t sysfs sysfs /sys"
+fi
+# What hwloc reads from the environment puts no other machine in this one's place.
+expect 0 "$GPUVET" topo
+mv out own
+for variable in 'HWLOC_SYNTHETIC=node:7 core:3 pu:1' HWLOC_XMLFILE="$CAPTURES/two-socket-8gpu/topology.xml" HWLOC_XMLFILE=/dev/zero \
+    HWLOC_FSROOT=/nonexistent HWLOC_COMPONENTS=stop HWLOC_COMPONENTS=synthetic HWLOC_THISSYSTEM=0; do
+    expect 0 timeout 60 env "$variable" "$GPUVET" topo
+    cmp own out || fail "another machine with $variable"
+    [ ! -s err ] || fail "a word with $variable"
+done
+expect 2 "$GPUVET" topo --from ''
+one_line
 expect 2 "$GPUVET" topo --from nowhere
 one_line
 expect 2 "$GPUVET" topo --jsn
