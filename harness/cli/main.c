@@ -107,6 +107,10 @@ static int too_many(const char *word) {
     return EXIT_USAGE;
 }
 
+static bool asks_for_help(const char *word) {
+    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+}
+
 static int dispatch(int argc, char **argv) {
     if (argc < 2) {
         print_help(stderr);
@@ -114,7 +118,7 @@ static int dispatch(int argc, char **argv) {
     }
     const char *name = argv[1];
     bool help = strcmp(name, "help") == 0;
-    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || (help && argc == 2)) {
+    if (asks_for_help(name) || (help && (argc == 2 || (argc == 3 && asks_for_help(argv[2]))))) {
         print_help(stdout);
         return 0;
     }

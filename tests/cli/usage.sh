@@ -11,6 +11,11 @@ for words in '--man --completion' '--completion run' '--man x' 'run list' 'run -
 done
 
 expect 0 "$GPUVET" --help
+# Asking help for help is no mistake either.
+for word in --help -h; do
+    expect 0 "$GPUVET" help "$word"
+    has out "Usage: gpuvet COMMAND"
+done
 for c in run list compare baseline env version; do
     has out "  $c "
     expect 0 "$GPUVET" "$c" --help
