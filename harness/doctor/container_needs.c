@@ -2,6 +2,7 @@
 #include "doctor/container_needs.h"
 
 #include "doctor/majors.h"
+#include "doctor/shell_word.h"
 #include "system/look.h"
 
 #include <stdio.h>
@@ -122,6 +123,26 @@ const char *lxc_separator(const struct container *c) {
 
 const char *lxc_rule_key(const struct scene *scene) {
     return majors_cgroup(scene) == 1 ? "lxc.cgroup.devices.allow" : "lxc.cgroup2.devices.allow";
+}
+
+void lxc_restart(const struct container *c, struct finding *f) {
+    char buffer[512];
+    const char *name = shell_word(c->name, buffer, sizeof buffer);
+    bool pve = c->kind == CONTAINER_PVE;
+    finding_remedy(f, pve ? "pct stop %s && pct start %s" : "lxc-stop -n %s && lxc-start -n %s", name, name);
+}
+
+void lxc_offer_fix(const struct container *c, struct finding *f) {
+    char buffer[512];
+    finding_remedy(f, "gpuvet doctor --fix lxc:%s shows the whole change, and makes it with --apply",
+                   shell_word(c->name, buffer, sizeof buffer));
+}
+
+void lxc_tell_entry(const struct container *c, const struct device_entry *entry, struct finding *f) {
+    char where[512];
+    snprintf(where, sizeof where, "%s:%d", entry->file, entry->line);
+    finding_evidence(f, where, "%s", entry->text);
+    lxc_restart(c, f);
 }
 
 bool is_hex_of(const char *text, int major) {

@@ -42,6 +42,12 @@ bool is_hex_of(const char *text, int major);
 /* The key of a rule that this host obeys. */
 const char *lxc_rule_key(const struct scene *scene);
 
+/* Remedies: start it anew; the mend makes the lines of this finding. */
+void lxc_restart(const struct container *c, struct finding *f);
+void lxc_offer_fix(const struct container *c, struct finding *f);
+/* The line that gives the node, as evidence, and the start anew. */
+void lxc_tell_entry(const struct container *c, const struct device_entry *entry, struct finding *f);
+
 /* What a rule that names the wrong number is; the better the explanation, the smaller. */
 enum rule_wrong {
     RULE_RIGHT, /* or it says nothing about this need */

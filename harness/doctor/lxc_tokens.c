@@ -3,7 +3,6 @@
 
 #include "doctor/container_needs.h"
 #include "doctor/majors.h"
-#include "doctor/shell_word.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -31,8 +30,6 @@ static const char *meant_in_hex(const struct scene *scene, const struct device_r
 
 static void tell_remedy(const struct scene *scene, const struct container *c, const struct device_rule *rule,
                         const char *name, int major, struct finding *f) {
-    char buffer[512];
-    const char *word = shell_word(c->name, buffer, sizeof buffer);
     if (name != NULL) {
         finding_remedy(f, "%s line %d, now:  %s%s %s", rule->file, rule->line, rule->key, lxc_separator(c),
                        rule->text);
@@ -42,9 +39,7 @@ static void tell_remedy(const struct scene *scene, const struct container *c, co
         finding_remedy(f, "%s line %d: take it out, or write the number that /proc/devices shows, in decimal",
                        rule->file, rule->line);
     }
-    finding_remedy(
-        f, c->kind == CONTAINER_PVE ? "pct stop %s && pct start %s" : "lxc-stop -n %s && lxc-start -n %s",
-        word, word);
+    lxc_restart(c, f);
 }
 
 /* Seen with LXC 5.0.2: with cgroup v2 it logs an error, leaves the rule out and starts the container; with v1
