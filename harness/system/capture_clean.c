@@ -206,11 +206,12 @@ static void copy_members(const js *from, const char *const *names, js *out) {
 
 static js *copy_each(const js *list, const char *const *names) {
     js *out = js_new_array();
-    for (size_t i = 0; i < js_length(list); i++) {
-        js *one = js_new_object();
-        copy_members(js_at(list, i), names, one);
-        js_append(out, one);
-    }
+    for (size_t i = 0; i < js_length(list); i++)
+        if (js_is_object(js_at(list, i))) {
+            js *one = js_new_object();
+            copy_members(js_at(list, i), names, one);
+            js_append(out, one);
+        }
     return out;
 }
 
@@ -229,12 +230,13 @@ static js *copy_binds(const js *mounts) {
 
 /* Hooks: which program, not with what. */
 static js *copy_hooks(const js *hooks) {
+    static const char *const times[] = {"prestart",       "createRuntime", "createContainer",
+                                        "startContainer", "poststart",     "poststop"};
     static const char *const kept[] = {"path", NULL};
     js *out = js_new_object();
-    for (struct js_member m = js_first(hooks); m.key != NULL; m = js_next(hooks, m))
-        if (text_starts(m.key, "pre") || text_starts(m.key, "create") || text_starts(m.key, "start") ||
-            text_starts(m.key, "post"))
-            js_set(out, m.key, copy_each(m.value, kept));
+    for (size_t t = 0; t < sizeof times / sizeof *times; t++)
+        if (js_get(hooks, times[t]) != NULL)
+            js_set(out, times[t], copy_each(js_get(hooks, times[t]), kept));
     return out;
 }
 

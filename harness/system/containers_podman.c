@@ -22,11 +22,14 @@ static bool is_true(const js *annotations, const char *key) {
 /* NVIDIA's hook makes nodes and rules at each start: …/nvidia-container-runtime-hook, …-toolkit. CDI's own
  * (nvidia-ctk, nvidia-cdi-hook) make links only. */
 static bool has_hook(const js *spec) {
-    const js *hooks = js_get(spec, "hooks");
-    for (struct js_member m = js_first(hooks); m.key != NULL; m = js_next(hooks, m))
-        for (size_t i = 0; i < js_length(m.value); i++)
-            if (strstr(js_get_string(js_at(m.value, i), "path", ""), "nvidia-container") != NULL)
+    static const char *const times[] = {"prestart",       "createRuntime", "createContainer",
+                                        "startContainer", "poststart",     "poststop"};
+    for (size_t t = 0; t < sizeof times / sizeof *times; t++) {
+        const js *hooks = js_get(js_get(spec, "hooks"), times[t]);
+        for (size_t i = 0; i < js_length(hooks); i++)
+            if (strstr(js_get_string(js_at(hooks, i), "path", ""), "nvidia-container") != NULL)
                 return true;
+    }
     return false;
 }
 
@@ -108,14 +111,16 @@ static void take_rules(const char *file, const js *os, struct container *out) {
         int major = number_in(one, "major"), minor = number_in(one, "minor");
         const char *type = js_get_string(one, "type", "a");
         type = type[0] == 'a' && major >= 0 ? "c" : type; /* of both kinds */
+        const char *access = js_get_string(one, "access", "rwm");
         struct text text = {0};
-        if (major == -2 || minor == -2 || strlen(type) != 1 || !js_is_object(one))
+        if (major == -2 || minor == -2 || strlen(type) != 1 || strchr("abcu", type[0]) == NULL ||
+            access[strspn(access, "rwm")] != '\0' || !js_is_object(one))
             continue;
         text_addf(&text, "%s ", type);
         add_number(&text, major);
         text_add(&text, ":");
         add_number(&text, minor);
-        text_addf(&text, " %.8s", js_get_string(one, "access", "rwm"));
+        text_addf(&text, " %.8s", access);
         bool with_node = is_of_device(js_get(os, "devices"), major, minor);
         container_fill_rule(
             container_add_rule(out, file, 0, with_node ? PODMAN_NODE_RULE : PODMAN_RULE, text_string(&text)),
