@@ -12,11 +12,9 @@
 static const char *const anything[] = {"", NULL};
 static const char *const memory_cases[] = {"copy.", "host.memory", "host.handoff", "p2p.", "nccl.", NULL};
 static const char *const host_cases[] = {"host.", "launch.", "copy.latency", "nccl.", "decode.", NULL};
-static const char *const shm_cases[] = {"nccl.", NULL};
-static const char *const gpu_cases[] = {"copy.", "launch.", "memory.", "p2p.",
-                                        "nccl.", "gemm.",   "decode.", NULL};
-static const char *const nccl_cases[] = {"nccl.", NULL};
-static const char *const gemm_cases[] = {"gemm.", "decode.", NULL};
+static const char *const gpu_cases[] = {"copy.", "launch.", "memory.", "p2p.", "nccl.", "decode.", NULL};
+static const char *const nccl_cases[] = {"nccl.", "decode.", NULL}; /* a step has two all_reduces a layer */
+static const char *const cublas_cases[] = {"decode.", NULL};
 
 static void add(struct place_facts *out, const char *const *cases, char *text) {
     out->items = mem_resize(out->items, out->n + 1, sizeof *out->items);
@@ -34,9 +32,9 @@ static void look_at_shm(const js *ours, const js *theirs, struct place_facts *ou
     struct text t = {0};
     if (b >= 0 && b < 1024 && a > b) {
         text_addf(&t, "/dev/shm has %" PRId64 " MiB there, %" PRId64 " here (NCCL's shared memory)", b, a);
-        add(out, shm_cases, text_take(&t));
+        add(out, nccl_cases, text_take(&t));
     } else if (a >= 0 && b < 0) {
-        add(out, shm_cases, mem_copy_string("there is no /dev/shm there (NCCL's shared memory)"));
+        add(out, nccl_cases, mem_copy_string("there is no /dev/shm there (NCCL's shared memory)"));
     }
 }
 
@@ -83,7 +81,7 @@ static void look_at_libraries(const struct run *run, const char *target, struct 
         text_addf(&t, "lib%s is %s there, %s here", name, b, a);
         add(out,
             strcmp(name, "nccl") == 0     ? nccl_cases
-            : text_starts(name, "cublas") ? gemm_cases
+            : text_starts(name, "cublas") ? cublas_cases
                                           : gpu_cases,
             text_take(&t));
         free(name);

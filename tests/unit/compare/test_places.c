@@ -131,7 +131,9 @@ static void causes(void **state) {
     slow.bench = "nccl.all_reduce";
     slow.there_view = small_shm;
     expect_cause(slow, "/dev/shm has 64 MiB there, 64000 here");
-    slow.bench = "gemm.bf16"; /* a matrix product knows no shared memory */
+    slow.bench = "decode.step"; /* its ranks go through NCCL too */
+    expect_cause(slow, "/dev/shm has 64 MiB there, 64000 here");
+    slow.bench = "memory.copy"; /* a copy within a GPU knows no shared memory */
     expect_cause(slow, "no known cause");
     slow.bench = "copy.h2d";
     slow.there_view = docker;
@@ -145,6 +147,11 @@ static void causes(void **state) {
     slow.bench = "nccl.all_reduce";
     slow.there_facts = "\"lib.nccl.version\":\"2.21.5\"";
     expect_cause(slow, "libnccl is 2.21.5 there, 2.28.9 here");
+    slow.bench = "decode.step";
+    expect_cause(slow, "libnccl is 2.21.5 there, 2.28.9 here");
+    slow.bench = "copy.h2d";
+    expect_cause(slow, "no known cause");
+    slow.bench = "nccl.all_reduce";
     slow.there_facts = NULL;
     slow.flags = "\"cpu-quota\"";
     expect_cause(slow, "CPU quota held it back");
