@@ -150,9 +150,25 @@ static bool takes_gpu(const struct container *c) {
     return node || c->kind == CONTAINER_UNIT || container_wants_gpu(c);
 }
 
+static const char *kind_name(enum container_kind kind) {
+    switch (kind) {
+    case CONTAINER_PVE:
+    case CONTAINER_LXC:
+        return "container";
+    case CONTAINER_CDI:
+        return "CDI";
+    case CONTAINER_UNIT:
+        return "service";
+    case CONTAINER_DOCKER:
+        return "Docker container";
+    case CONTAINER_PODMAN:
+        return "Podman container";
+    }
+    return "container";
+}
+
 /* One line for each container's configuration that takes a GPU. */
 static void tell_containers(struct after *a, const struct findings *findings) {
-    static const char *const kinds[] = {"container", "container", "CDI", "service", "Docker container"};
     const struct container_list *list = &a->view.scene.containers;
     for (size_t i = 0; i < list->count; i++) {
         const struct container *c = &list->items[i];
@@ -161,7 +177,7 @@ static void tell_containers(struct after *a, const struct findings *findings) {
         const struct finding *worst = about(findings, c);
         bool bad = worst != NULL && worst->severity == SEVERITY_FAIL;
         struct text line = {0};
-        text_addf(&line, "%s %s: %s", kinds[c->kind], c->name,
+        text_addf(&line, "%s %s: %s", kind_name(c->kind), c->called != NULL ? c->called : c->name,
                   worst == NULL ? "ok" : severity_name(worst->severity));
         if (bad)
             text_addf(&line, " (%s)", worst->rule->id);

@@ -8,7 +8,13 @@ ci=$GPUVET_SOURCE/scripts/ci
 unit=$ci/gpuvet-after-upgrade.service
 
 PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$GPUVET_SOURCE/tests/fixtures/doctor python3 - <<'PY' || fail "no captures"
+import json
 from machine import Machine
+def podman(uvm):
+    nodes = [{"path": path, "type": "c", "major": major, "minor": minor, "fileMode": 0o20666}
+             for path, major, minor in (("/dev/nvidiactl", 195, 255), ("/dev/nvidia0", 195, 0), ("/dev/nvidia-uvm", uvm, 0))]
+    return {"annotations": {"io.container.manager": "libpod"}, "linux": {"devices": nodes, "resources": {"devices": [
+        {"allow": True, "type": "c", "major": n["major"], "minor": n["minor"], "access": "rwm"} for n in nodes]}}}
 def conf(uvm):
     rules = "".join(f"lxc.cgroup2.devices.allow: c {n}:* rwm\n" for n in (195, uvm))
     nodes = "".join(f"lxc.mount.entry: /dev/{n} dev/{n} none bind,optional,create=file\n"
@@ -18,6 +24,12 @@ def write(name, container, **versions):
     m = Machine(**versions)
     m.files["/etc/pve/lxc/129.conf"] = conf(container)
     m.files["/etc/pve/lxc/130.conf"] = "arch: amd64\n"
+    # Of other managers: one line each, by the names that these have for them.
+    m.files["/var/lib/docker/containers/" + "ab" * 32 + "/hostconfig.json"] = json.dumps(
+        {"DeviceRequests": [{"Count": -1}], "Devices": [{"PathOnHost": "/dev/nvidia0"}]})
+    storage = "/var/lib/containers/storage/overlay-containers/"
+    m.files[storage + "containers.json"] = json.dumps([{"id": "cd" * 32, "names": ["infer"]}])
+    m.files[storage + "cd" * 32 + "/userdata/config.json"] = json.dumps(podman(container))
     m.write(name)
 old = dict(uvm=504, kernel="6.8.12-4-pve", driver="570.124.06")
 write("old", 504, **old)
@@ -58,6 +70,8 @@ judged "kernel 6.8.12-4-pve → 6.14.11-5-pve"
 has out "driver 570.124.06 → 580.159.04"
 has out "number of nvidia-uvm 504 → 509"
 has out "container 129: fail (lxc.major-wrong): gpuvet doctor --fix lxc:129"
+has out "Docker container abababababab: ok"
+has out "Podman container infer: fail (podman.device-stale)"
 lacks out "container 130"
 has out "verdict after the change: fail"
 has motd "fail"
