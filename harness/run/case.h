@@ -62,7 +62,7 @@ struct series_row {
 /* In which profiles an instance runs, and whether its series are judged. */
 enum level {
     LEVEL_PRIMARY,     /* every round of every profile */
-    LEVEL_DESCRIPTIVE, /* once or a few times in standard, every round in thorough; not in quick */
+    LEVEL_DESCRIPTIVE, /* in one round of standard, in every one of thorough; not in quick */
     LEVEL_THOROUGH,    /* only in thorough */
     LEVEL_HIDDEN,      /* only when asked for by name: faults for tests */
 };
