@@ -184,19 +184,17 @@ static void check_numbers(const struct scene *scene, const struct container *c, 
 
 /* ---- nodes that are not there ---- */
 
-/* A bind needs its source; in a user namespace the nodes of --device are binds too. */
+/* A bind needs its source. */
 static void check_missing(const struct scene *scene, const struct container *c, struct findings *out) {
     char name[160];
     for (size_t i = 0; scene->nodes->known && majors_current(scene, "nvidia") >= 0 && i < c->n_devices; i++) {
         const struct device_entry *d = &c->devices[i];
-        if (d->by_manager || (d->major >= 0 && !c->unprivileged) ||
-            device_nodes_find(scene->nodes, d->host_path) != NULL)
+        if (d->by_manager || d->major >= 0 || device_nodes_find(scene->nodes, d->host_path) != NULL)
             continue;
         struct finding *f = finding_add(out, "podman.node-missing", SEVERITY_FAIL,
                                         "Podman container %s takes %s, which is not there: it does not start",
                                         shown(c, name, sizeof name), d->host_path);
-        finding_evidence(f, c->file, "%s %s", d->major >= 0 ? "devices, in a user namespace:" : "a bind of",
-                         d->text);
+        finding_evidence(f, c->file, "a bind of %s", d->text);
         finding_evidence(f, d->host_path, "no such node on the host");
         remedy_node(scene, d->host_path, "podman-restart.service and the containers' own units", f);
         return;
@@ -208,8 +206,8 @@ static void check_gone(const struct scene *scene, const struct container *c, str
     char name[160];
     for (size_t i = 0; majors_current(scene, "nvidia") >= 0 && i < c->n_devices; i++) {
         const struct device_entry *d = &c->devices[i];
-        if (d->by_manager || d->major != MAJOR_NVIDIA || c->unprivileged ||
-            gpu_node_number(d->host_path) < 0 || may_be_gpu_node(scene, d->host_path))
+        if (d->by_manager || d->major != MAJOR_NVIDIA || gpu_node_number(d->host_path) < 0 ||
+            may_be_gpu_node(scene, d->host_path))
             continue;
         struct finding *f =
             finding_add(out, "podman.gpu-gone", SEVERITY_FAIL,
@@ -242,8 +240,9 @@ static void check_podman(const struct scene *scene, struct findings *out) {
 /* What no prediction is made of. */
 #define NOT_JUDGED                                                                                           \
     ". Not judged: a container that was never started (it has no config.json), and what is looked up again " \
-    "at each start: --privileged, CDI (the family cdi), NVIDIA's hook; those of --rm, which start once; a "  \
-    "user's own (rootless), whose nodes are the host's and whose device cgroup denies nothing"
+    "at each start: --privileged, CDI (the family cdi), NVIDIA's hook; those of --rm, which start once; of " \
+    "--cgroups=disabled, which are denied nothing; a user's own (rootless), whose nodes are the host's and " \
+    "whose device cgroup denies nothing"
 
 static const struct rule rules[] = {
     {.id = "podman.device-stale",
@@ -253,11 +252,11 @@ static const struct rule rules[] = {
      .needs = NEEDS ", /proc/devices" NOT_JUDGED,
      .cause =
          "podman create looks up the numbers of --device once and keeps them in its database; each start makes node and rule "
-         "of them again, whatever the host's node is by then, and only warns (Could not locate device): open() answers ENXIO, "
-         "in a user namespace, where the host's node is bound, EPERM; cuInit 999",
+         "of them again, whatever the host's node is by then, and only warns (Could not locate device): open() answers ENXIO "
+         "(EPERM with runc in a user namespace, where it binds the host's node), cuInit 999",
      .remedy = "make it again; lasting: CDI, or a quadlet",
      .source =
-         "measured: Podman 4.3 with runc, started again after nvidia-uvm's number had changed, also with its run "
+         "measured: Podman 4.3 with runc and crun, started again after nvidia-uvm's number had changed, also with its run "
          "folders gone as after a reboot; the code is the same up to Podman 6",
      .check = check_podman},
     {.id = "podman.rule-stale",
@@ -286,11 +285,11 @@ static const struct rule rules[] = {
      .title = "a container of Podman's binds a node that is not there",
      .needs = NEEDS ", dev.tsv or /dev",
      .cause =
-         "a bind needs its source, and so does --device in a user namespace: the container does not start. Without "
-         "one the node of --device is made by its number, and needs none on the host",
+         "a bind needs its source: the container does not start. The node of --device is made by its number, and "
+         "needs none on the host (but with runc in a user namespace, which is not foreseen)",
      .remedy = "make the nodes at boot, before the containers",
      .source =
-         "measured: Podman 4.3 with runc: error mounting \"/dev/nvidia-uvm\" … no such file or directory"},
+         "measured: Podman 4.3 with runc and crun; runc: error mounting \"/dev/nvidia-uvm\" … no such file or directory"},
     {.id = "podman.gpu-gone",
      .area = AREA_CUDA,
      .severity = SEVERITY_FAIL,
@@ -299,7 +298,8 @@ static const struct rule rules[] = {
      .cause =
          "the node is made by its number, and no GPU answers behind it: CUDA leaves the GPU out without an error",
      .remedy = "make it again with the GPUs that are there",
-     .source = "measured: Podman 4.3 makes the nodes that it keeps, whether the host has them or not"},
+     .source =
+         "measured: Podman 4.3 with runc and crun makes the nodes that it keeps, whether the host has them or not"},
     {0},
 };
 

@@ -246,7 +246,6 @@ static void add_specification(const char *bytes, size_t length, struct text *out
                                         "io.podman.annotations.privileged", NULL};
     static const char *const node[] = {"path", "type", "major", "minor", "fileMode", NULL};
     static const char *const rule[] = {"allow", "type", "major", "minor", "access", NULL};
-    static const char *const kind[] = {"type", NULL};
     struct error err = {0};
     js *all = js_parse(bytes, length, &err);
     const js *from = js_get(all, "linux");
@@ -255,7 +254,8 @@ static void add_specification(const char *bytes, size_t length, struct text *out
     copy_members(js_get(all, "annotations"), notes, annotations);
     js_set(resources, "devices", copy_each(js_get(js_get(from, "resources"), "devices"), rule));
     js_set(os, "devices", copy_each(js_get(from, "devices"), node));
-    js_set(os, "namespaces", copy_each(js_get(from, "namespaces"), kind));
+    if (js_get_string(from, "cgroupsPath", "")[0] != '\0')
+        js_set_string(os, "cgroupsPath", LEFT_OUT);
     js_set(os, "resources", resources);
     js_set(some, "annotations", annotations);
     js_set(some, "mounts", copy_binds(js_get(all, "mounts")));

@@ -33,14 +33,6 @@ static bool has_hook(const js *spec) {
     return false;
 }
 
-static bool has_user_namespace(const js *os) {
-    const js *namespaces = js_get(os, "namespaces");
-    for (size_t i = 0; i < js_length(namespaces); i++)
-        if (strcmp(js_get_string(js_at(namespaces, i), "type", ""), "user") == 0)
-            return true;
-    return false;
-}
-
 /* -1: not there; -2: no number of a device. */
 static int number_in(const js *object, const char *key) {
     const js *value = js_get(object, key);
@@ -129,8 +121,10 @@ static void take_rules(const char *file, const js *os, struct container *out) {
     }
 }
 
-/* --privileged gives what is there at each start. */
-static bool allows_all(const struct container *c) {
+/* --privileged gives what is there at each start; with --cgroups=disabled nothing is denied. */
+static bool allows_all(const struct container *c, const js *os) {
+    if (js_get_string(os, "cgroupsPath", "")[0] == '\0')
+        return true;
     for (size_t i = 0; i < c->n_rules; i++)
         if (c->rules[i].type == 'a' && c->rules[i].allow)
             return true;
@@ -153,9 +147,8 @@ void container_parse_podman(const char *file, const char *text, size_t length, s
         take_devices(file, js_get(os, "devices"), out);
         take_rules(file, os, out);
         out->by_hook = has_hook(spec);
-        out->unprivileged = has_user_namespace(os);
     }
-    if (allows_all(out))
+    if (allows_all(out, os))
         container_forget_devices(out);
     js_free(spec);
 }

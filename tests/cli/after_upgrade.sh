@@ -13,7 +13,7 @@ from machine import Machine
 def podman(uvm):
     nodes = [{"path": path, "type": "c", "major": major, "minor": minor, "fileMode": 0o20666}
              for path, major, minor in (("/dev/nvidiactl", 195, 255), ("/dev/nvidia0", 195, 0), ("/dev/nvidia-uvm", uvm, 0))]
-    return {"annotations": {"io.container.manager": "libpod"}, "linux": {"devices": nodes, "resources": {"devices": [
+    return {"annotations": {"io.container.manager": "libpod"}, "linux": {"cgroupsPath": "x", "devices": nodes, "resources": {"devices": [
         {"allow": True, "type": "c", "major": n["major"], "minor": n["minor"], "access": "rwm"} for n in nodes]}}}
 def conf(uvm):
     rules = "".join(f"lxc.cgroup2.devices.allow: c {n}:* rwm\n" for n in (195, uvm))

@@ -121,7 +121,7 @@ static void leaves_out_what_is_nobodys_business(void **state) {
         "\"resources\":{\"devices\":[{\"allow\":false,\"access\":\"rwm\"}],\"memory\":{\"limit\":1}},\"seccomp\":{}}}",
         "{\"annotations\":{\"io.container.manager\":\"libpod\"},\"mounts\":[{\"destination\":\"/dev/nvidia0\",\"source\":"
         "\"/dev/nvidia0\"}],\"hooks\":{\"prestart\":[{\"path\":\"/usr/bin/hook\"}]},\"linux\":{\"devices\":[{\"path\":\"/dev/nvidia0\","
-        "\"type\":\"c\",\"major\":195,\"minor\":0,\"fileMode\":8630}],\"namespaces\":[{\"type\":\"network\"}],\"resources\":{\"devices\":"
+        "\"type\":\"c\",\"major\":195,\"minor\":0,\"fileMode\":8630}],\"cgroupsPath\":\"left-out\",\"resources\":{\"devices\":"
         "[{\"allow\":false,\"access\":\"rwm\"}]}}}\n");
     check_clean("/srv/pods/vfs-containers/containers.json",
                 "[{\"id\":\"a1\",\"names\":[\"infer\"],\"image\":\"x\",\"metadata\":\"{}\"}]",

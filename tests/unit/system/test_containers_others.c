@@ -134,6 +134,7 @@ static struct container *podman(struct container_list *list, const char *text) {
 }
 
 #define OURS "\"annotations\":{\"io.container.manager\":\"libpod\""
+#define GROUP "\"cgroupsPath\":\"/libpod_parent/x\","
 #define OLD_UVM "{\"path\":\"/dev/nvidia-uvm\",\"type\":\"c\",\"major\":504,\"minor\":0,\"fileMode\":8630}"
 
 /* 8630 is 020666: the type is there where Podman itself looked the node up. */
@@ -142,11 +143,11 @@ static void reads_what_podman_keeps(void **state) {
     struct container_list list;
     const struct container *c = podman(
         &list,
-        "{" OURS ",\"io.podman.annotations.autoremove\":\"FALSE\"},\"linux\":{\"devices\":[" OLD_UVM
+        "{" OURS ",\"io.podman.annotations.autoremove\":\"FALSE\"},\"linux\":{" GROUP "\"devices\":[" OLD_UVM
         ",{\"path\":\"/dev/nvidia0\",\"major\":195,\"minor\":0,\"fileMode\":438},{\"path\":\"/dev/fuse\","
         "\"major\":10,\"minor\":229,\"fileMode\":8630}],\"resources\":{\"devices\":[{\"allow\":false,"
         "\"access\":\"rwm\"},{\"allow\":true,\"type\":\"c\",\"major\":504,\"minor\":0,\"access\":\"rwm\"},"
-        "{\"allow\":true,\"type\":\"c\",\"major\":195,\"access\":\"rw\"}]},\"namespaces\":[{\"type\":\"pid\"}]},"
+        "{\"allow\":true,\"type\":\"c\",\"major\":195,\"access\":\"rw\"}]}},"
         "\"mounts\":[{\"source\":\"/dev/nvidiactl\"},{\"source\":\"/srv\"}]}");
     assert_null(c->problem);
     assert_int_equal(c->n_devices, 3);
@@ -163,12 +164,12 @@ static void reads_what_podman_keeps(void **state) {
     assert_string_equal(c->rules[2].text, "c 195:* rw");
     assert_true(container_allows(c, 0, 195, 255) && container_allows(c, 0, 504, 0));
     assert_false(container_allows(c, 0, 504, 1) || container_allows(c, 0, 509, 0));
-    assert_false(c->by_hook || c->unprivileged);
+    assert_false(c->by_hook);
     containers_free(&list);
     c = podman(&list,
                "{" OURS "},\"hooks\":{\"createContainer\":[{\"path\":\"/usr/bin/nvidia-ctk\"}]},\"linux\":"
-               "{\"devices\":[" OLD_UVM "],\"namespaces\":[{\"type\":\"user\"}]}}");
-    assert_true(c->unprivileged && !c->by_hook && c->n_devices == 1);
+               "{" GROUP "\"devices\":[" OLD_UVM "]}}");
+    assert_true(!c->by_hook && c->n_devices == 1);
     containers_free(&list);
     c = podman(&list,
                "{" OURS "},\"hooks\":{\"prestart\":[{\"path\":\"/usr/bin/nvidia-container-toolkit\"}]}}");
@@ -183,15 +184,21 @@ static void reads_what_podman_keeps(void **state) {
 static void leaves_what_the_next_start_makes_anew(void **state) {
     (void)state;
     static const char *const silent[] = {
-        "{\"linux\":{\"devices\":[" OLD_UVM "]}}",
-        "{\"annotations\":{\"io.container.manager\":\"cri-o\"},\"linux\":{\"devices\":[" OLD_UVM "]}}",
-        "{" OURS ",\"io.podman.annotations.autoremove\":\"TRUE\"},\"linux\":{\"devices\":[" OLD_UVM "]}}",
-        "{" OURS ",\"io.podman.annotations.privileged\":\"TRUE\"},\"linux\":{\"devices\":[" OLD_UVM "]}}",
-        "{" OURS "},\"linux\":{\"devices\":[" OLD_UVM "],\"resources\":{\"devices\":[{\"allow\":true,"
+        "{\"linux\":{" GROUP "\"devices\":[" OLD_UVM "]}}",
+        "{" OURS "},\"linux\":{\"devices\":[" OLD_UVM "]}}",
+        "{\"annotations\":{\"io.container.manager\":\"cri-o\"},\"linux\":{" GROUP "\"devices\":[" OLD_UVM
+        "]}}",
+        "{" OURS ",\"io.podman.annotations.autoremove\":\"TRUE\"},\"linux\":{" GROUP "\"devices\":[" OLD_UVM
+        "]}}",
+        "{" OURS ",\"io.podman.annotations.privileged\":\"TRUE\"},\"linux\":{" GROUP "\"devices\":[" OLD_UVM
+        "]}}",
+        "{" OURS "},\"linux\":{" GROUP "\"devices\":[" OLD_UVM
+        "],\"resources\":{\"devices\":[{\"allow\":true,"
         "\"access\":\"rwm\"}]}}}",
-        "{" OURS
-        "},\"linux\":{\"devices\":[{\"path\":\"/dev/nvidia-uvm\\u001b[1m\",\"major\":504,\"minor\":0}]}}",
-        "{" OURS "},\"linux\":{\"devices\":[{\"path\":\"/dev/nvidia-uvm\",\"major\":4294967800,\"minor\":0}],"
+        "{" OURS "},\"linux\":{" GROUP
+        "\"devices\":[{\"path\":\"/dev/nvidia-uvm\\u001b[1m\",\"major\":504,\"minor\":0}]}}",
+        "{" OURS "},\"linux\":{" GROUP
+        "\"devices\":[{\"path\":\"/dev/nvidia-uvm\",\"major\":4294967800,\"minor\":0}],"
         "\"resources\":{\"devices\":[7,{\"allow\":true,\"type\":\"c\",\"major\":4294967800},{\"type\":\"char\"}]}}}",
         "{" OURS "},\"linux\":7,\"mounts\":7,\"hooks\":[7]}",
     };
