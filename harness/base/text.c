@@ -165,7 +165,7 @@ bool text_to_double(const char *s, double *out) {
     char *end = NULL;
     errno = 0;
     double value = strtod(s, &end);
-    if (errno != 0 || *end != '\0')
+    if (errno != 0 || *end != '\0' || !isfinite(value))
         return false;
     *out = value;
     return true;
@@ -174,7 +174,10 @@ bool text_to_double(const char *s, double *out) {
 const char *text_figure(double value, char out[TEXT_FIGURE_SIZE]) {
     static const double least = 9999.5, most = 1e15; /* between them %.4g would write an exponent */
     bool whole = fabs(value) >= least && fabs(value) < most;
-    snprintf(out, TEXT_FIGURE_SIZE, whole ? "%.0f" : "%.4g", value);
+    if (isfinite(value))
+        snprintf(out, TEXT_FIGURE_SIZE, whole ? "%.0f" : "%.4g", value);
+    else
+        snprintf(out, TEXT_FIGURE_SIZE, "-");
     return out;
 }
 

@@ -51,7 +51,7 @@ bool text_to_int(const char *s, int64_t *out); /* decimal, or 0x… hexadecimal 
 bool text_to_double(const char *s, double *out);
 
 /* A figure for people: four digits, more before the point where there are more, so that 17560 is no
- * "1.756e+04". `out` is the result. */
+ * "1.756e+04"; "-" for one that does not exist. `out` is the result. */
 enum { TEXT_FIGURE_SIZE = 24 };
 const char *text_figure(double value, char out[TEXT_FIGURE_SIZE]);
 

@@ -240,9 +240,10 @@ static void say_first(struct run_table *table, const struct view_row *row) {
     clear_line(table);
     fprintf(stderr, "%-19s %-44.44s %12s %s", item->bench->name, text_string(&words),
             text_figure(row->values[0], figure), quantity_unit(item->instance.metric->quantity));
-    if (isfinite(item->instance.limit))
-        fprintf(stderr, "  %.0f %% of limit", 100 * row->values[0] / item->instance.limit);
-    if (isfinite(row->baseline))
+    double share = 100 * row->values[0] / item->instance.limit;
+    if (isfinite(item->instance.limit) && isfinite(share))
+        fprintf(stderr, "  %.0f %% of limit", share);
+    if (isfinite(row->values[0] / row->baseline))
         fprintf(stderr, "  %+.1f %% to the baseline", 100 * (row->values[0] / row->baseline - 1));
     fputc('\n', stderr);
     text_free(&words);
@@ -309,12 +310,14 @@ static void print_row(const struct run_table *table, const struct view_row *row,
     const char *unit = quantity_unit(item->instance.metric->quantity);
     char figure[TEXT_FIGURE_SIZE];
     fprintf(out, "%10s %-5s", text_figure(stats_median(row->values, row->count), figure), unit);
-    if (row->count > 1)
-        fprintf(out, " %5.1f %%", 100 * spread_of(row));
+    double spread = 100 * spread_of(row);
+    double share = 100 * stats_median(row->values, row->count) / item->instance.limit;
+    if (row->count > 1 && isfinite(spread))
+        fprintf(out, " %5.1f %%", spread);
     else
         fprintf(out, " %7s", "-");
-    if (isfinite(item->instance.limit))
-        fprintf(out, " %5.0f %%", 100 * stats_median(row->values, row->count) / item->instance.limit);
+    if (isfinite(item->instance.limit) && isfinite(share))
+        fprintf(out, " %5.0f %%", share);
     else
         fprintf(out, " %7s", "-");
     /* Shown beside the tail, and never compared: the more samples, the larger it is. */

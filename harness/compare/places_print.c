@@ -36,6 +36,8 @@ static void print_row(const struct place_row *row, FILE *out) {
             text_figure(r->after, there), row->unit);
     if (isfinite(r->ratio))
         fprintf(out, " %+7.2f %%", 100 * (r->ratio - 1));
+    else
+        fprintf(out, " %9s", "-");
     if (isfinite(r->low) && isfinite(r->high))
         fprintf(out, " [%+.2f, %+.2f]", 100 * (r->low - 1), 100 * (r->high - 1));
     fprintf(out, "  %s", word_for(r));
@@ -56,7 +58,7 @@ static void print_place(const struct place_cost *c, FILE *out) {
     put(out, c->against);
     if (!c->same_machine)
         fputs(" (another machine)", out);
-    fprintf(out, ", %zu rounds in turn:\n", c->n_rounds);
+    fprintf(out, ", %zu round%s in turn:\n", c->n_rounds, c->n_rounds == 1 ? "" : "s");
     for (size_t i = 0; i < c->n_rows; i++)
         counts[c->rows[i].result.verdict]++;
     for (int primary = 1; primary >= 0; primary--)

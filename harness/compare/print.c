@@ -42,7 +42,9 @@ static void put(FILE *out, const char *s) {
 
 /* A ratio as a change in per cent, or as a multiple where that reads better. */
 static void put_change(FILE *out, double ratio) {
-    if (ratio >= 10)
+    if (!isfinite(ratio))
+        fprintf(out, " %9s", "-");
+    else if (ratio >= 10)
         fprintf(out, " %8.3gx", ratio);
     else
         fprintf(out, " %+7.2f %%", 100 * (ratio - 1));
@@ -60,7 +62,7 @@ static void print_row(FILE *out, const struct compare_row *row, int width) {
     if (isfinite(r->low) && isfinite(r->high))
         fprintf(out, " [%+.2f, %+.2f]%s", 100 * (r->low - 1), 100 * (r->high - 1),
                 r->between_is_default ? "*" : "");
-    if (row->primary)
+    if (row->primary && isfinite(100 * r->delta))
         fprintf(out, "  d %.2g", 100 * r->delta);
     fputc('\n', out);
     if (r->reason[0] != '\0') {

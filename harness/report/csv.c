@@ -52,7 +52,7 @@ void csv_results(const struct report *r, struct text *out) {
         field(out, row_verdict(row));
         field(out, js_get_string(row->verdict, "reason", ""));
         number(out, row->limit);
-        number(out, 100 * row->after.middle / row->limit);
+        number(out, row_share(row));
         text_addf(out, ",%zu,%zu", row->series->n_bad, row->series->n_skip);
         field(out, row->series->skip_reason);
         text_add(out, "\r\n");

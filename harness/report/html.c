@@ -28,12 +28,13 @@ void html_cell(struct text *out, double value, int digits) {
 }
 
 void html_change(struct text *out, double ratio) {
-    if (!isfinite(ratio))
+    double change = 100 * (ratio - 1);
+    if (!isfinite(change))
         text_add(out, "–");
     else if (ratio >= 10)
         text_addf(out, "×%.3g", ratio);
     else
-        text_addf(out, "%s%.2f %%", ratio < 1 ? "−" : "+", fabs(100 * (ratio - 1)));
+        text_addf(out, "%s%.2f %%", change < 0 ? "−" : "+", fabs(change));
 }
 
 void html_change_cell(struct text *out, double ratio) {
@@ -60,16 +61,16 @@ void html_spark(struct text *out, const double *values, size_t n) {
         least = fmin(least, values[i]);
         most = fmax(most, values[i]);
     }
-    if (n < 2 || !isfinite(least) || !isfinite(most))
-        return;
     /* What varies by less than a per cent shall look flat. */
     double middle = (least + most) / 2;
     double span = fmax(most - least, 0.01 * fabs(middle));
+    if (n < 2 || !isfinite(middle) || !isfinite(span))
+        return;
     text_addf(out, "<svg class=spark viewBox=\"0 0 %d %d\" aria-hidden=\"true\"><polyline points=\"", WIDTH,
               HEIGHT);
     for (size_t i = 0; i < n; i += step)
         text_addf(out, "%.3g,%.3g ", 2 + (WIDTH - 4) * (double)i / (double)(n - 1),
-                  HEIGHT / 2.0 - (HEIGHT - 4) * (values[i] - middle) / fmax(span, 1e-300));
+                  HEIGHT / 2.0 - (HEIGHT - 4) * ((values[i] - middle) / fmax(span, 1e-300)));
     text_add(out, "\"/></svg>");
 }
 

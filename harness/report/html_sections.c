@@ -81,7 +81,7 @@ static void add_empty(const struct report *r, const struct section *s, struct te
 /* ---- limits ---- */
 
 static void add_limit_row(const struct row *row, struct text *out) {
-    double share = 100 * row->after.middle / row->limit;
+    double share = row_share(row);
     text_add(out, "<tr><td>");
     escape_html(out, row->label);
     text_add(out, "</td>");
@@ -99,7 +99,7 @@ static bool add_limits(const struct report *r, struct text *out) {
     size_t n = 0;
     for (size_t i = 0; i < r->n_rows; i++) {
         const struct row *row = &r->rows[i];
-        if (!row->primary || !isfinite(row->limit) || !(row->limit > 0) || !isfinite(row->after.middle))
+        if (!row->primary || !isfinite(row_share(row)))
             continue;
         if (n++ == 0)
             text_add(

@@ -76,7 +76,7 @@ static void add_row(const struct report *r, const struct row *row, struct text *
     text_addf(out, "<td class=n data-v=\"%zu\">%zu%s</td>", row->after.n_rounds, row->after.n_rounds,
               row->after.n_rounds > 0 && !row->after.over_rounds ? "*" : "");
     html_cell(out, row->limit, 4);
-    html_cell(out, 100 * row->after.middle / row->limit, 3);
+    html_cell(out, row_share(row), 3);
     if (compared)
         add_change(row, out);
     text_add(out, "<td>");

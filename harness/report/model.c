@@ -92,6 +92,11 @@ double row_judged(const struct row *row, const char *name) {
     return js_get_number(row->verdict, name, NAN);
 }
 
+double row_share(const struct row *row) {
+    double share = 100 * row->after.middle / row->limit;
+    return isfinite(share) ? share : NAN;
+}
+
 /* ---- one side of a series ---- */
 
 /* 95 % for the mean of the logarithms over all rounds: how well this side's own figure is known. What differs
@@ -165,7 +170,7 @@ static void add_rows(struct report *r, const struct run *runs, size_t n, bool be
                               .higher_is_better = s->higher_is_better,
                               .series = s,
                               .only_before = before,
-                              .limit = s->limit};
+                              .limit = s->limit > 0 ? s->limit : NAN};
             if (key_parse(s->key, &row.parts)) {
                 row.label = series_label(s->key, gpus);
                 r->rows[r->n_rows++] = row;

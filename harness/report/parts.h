@@ -83,6 +83,7 @@ char *row_family(const struct row *row, const char *left_out, const char *also);
 void report_gpu_name(const struct report *r, const char *uuid, char out[32]);
 const char *row_verdict(const struct row *row);             /* "" without one */
 double row_judged(const struct row *row, const char *name); /* "ratio", "low" …; NAN */
+double row_share(const struct row *row);                    /* its figure as per cent of its limit; NAN */
 bool records_gather(const struct run *runs, size_t n, struct sightings *out, struct error *err);
 void records_free(struct sightings *s);
 /* Those of one key: the first, and how many. */

@@ -69,7 +69,7 @@ void plot_value(struct plot *p, double value) {
     if (isfinite(value))
         text_addf(&p->data, "%.8g\t", value);
     else
-        text_add(&p->data, "NaN\t");
+        text_add(&p->data, "?\t");
 }
 
 void plot_end_row(struct plot *p) {

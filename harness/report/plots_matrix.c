@@ -111,8 +111,8 @@ static void draw_cell(struct plot *p, const struct row *row, double least, doubl
     char words[32];
     char limit[48] = " ";
     snprintf(words, sizeof words, row->after.middle < 100 ? "%.3g" : "%.0f", row->after.middle);
-    if (isfinite(row->limit) && row->limit > 0)
-        snprintf(limit, sizeof limit, "%.0f %%", 100 * row->after.middle / row->limit);
+    if (isfinite(row_share(row)))
+        snprintf(limit, sizeof limit, "%.0f %%", row_share(row));
     else if (isfinite(row_judged(row, "ratio")))
         snprintf(limit, sizeof limit, "%+.1f %%", 100 * (row_judged(row, "ratio") - 1));
     plot_value(p, (double)column);

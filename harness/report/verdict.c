@@ -49,7 +49,7 @@ static const struct row *largest(const struct report *r, const char *verdict) {
 
 static void add_largest(const struct report *r, const char *verdict, struct text *out) {
     const struct row *row = largest(r, verdict);
-    if (row == NULL)
+    if (row == NULL || !isfinite(row_judged(row, "ratio")))
         return;
     text_addf(out, "%s %s, %+.2f %%", count(r, verdict) > 1 ? "; most of all" : ":", row->label,
               100 * (row_judged(row, "ratio") - 1));

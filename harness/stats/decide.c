@@ -65,8 +65,11 @@ static const char *why_unusable(const struct decide_side *side, bool primary, bo
         return is_before ? "fewer than 2 rounds in BEFORE" : "fewer than 2 rounds in AFTER";
     for (size_t i = 0; i < side->n_runs; i++)
         for (size_t j = 0; j < side->n_values[i]; j++)
-            if (!isfinite(side->values[i][j]) || side->values[i][j] <= 0)
+            if (!(side->values[i][j] > 0))
                 return is_before ? "a value in BEFORE is not positive" : "a value in AFTER is not positive";
+            else if (!decide_is_value(side->values[i][j]))
+                return is_before ? "a value in BEFORE cannot be a measurement"
+                                 : "a value in AFTER cannot be a measurement";
     return NULL;
 }
 
@@ -112,6 +115,19 @@ static double figure_of(const struct side_sums *side) {
 
 double positive_or_zero(double x) {
     return isfinite(x) && x > 0 ? x : 0;
+}
+
+bool decide_is_value(double x) {
+    return x > 1e-30 && x < 1e30;
+}
+
+void decide_set_interval(struct decide_result *result, double middle, double width) {
+    const double most = 1e60; /* the ratio of the largest value to the smallest */
+    double high = exp(middle + width);
+    if (high < most && exp(width - middle) < most) {
+        result->low = exp(middle - width);
+        result->high = high;
+    }
 }
 
 struct decide_result decide_none(const char *reason) {
@@ -288,8 +304,7 @@ static void estimate(const struct decide_series *series, struct work *w, struct 
     double error = sqrt(w->variance);
     double width = dist_t_critical(0.05, w->df) * error;
     result->df = w->df;
-    result->low = exp(w->difference - width);
-    result->high = exp(w->difference + width);
+    decide_set_interval(result, w->difference, width);
     if (is_tested(series, w))
         result->p = dist_t_two_sided(w->difference / error, w->df);
 }

@@ -47,8 +47,10 @@ static const char *why_unusable(const struct paired_series *s) {
     if (s->primary && s->n < 2)
         return "fewer than 2 rounds have a value on both sides";
     for (size_t i = 0; i < s->n; i++)
-        if (!isfinite(s->first[i]) || s->first[i] <= 0 || !isfinite(s->second[i]) || s->second[i] <= 0)
+        if (!(s->first[i] > 0) || !(s->second[i] > 0))
             return "a value is not positive";
+        else if (!decide_is_value(s->first[i]) || !decide_is_value(s->second[i]))
+            return "a value cannot be a measurement";
     return NULL;
 }
 
@@ -155,8 +157,7 @@ static void estimate(struct pair_work *work, size_t count) {
 
 struct family {
     const struct pair_work **members; /* by their t, the largest first */
-    struct decide_result **results;
-    double *t, *now; /* seen; at one pattern of signs */
+    double *t, *now;                  /* seen; at one pattern of signs */
     double *at_least, *alone;
     size_t n;
 };
@@ -318,10 +319,10 @@ static void begin(const struct paired_series *s, struct pair_work *w, struct dec
     *w = (struct pair_work){.unusable = why_unusable(s)};
     *r = decide_none("");
     r->delta = positive_or_zero(s->delta_rel);
+    r->before = stats_geometric_mean(s->first, s->n); /* shown also where there is too little to judge */
+    r->after = stats_geometric_mean(s->second, s->n);
     if (w->unusable != NULL)
         return;
-    r->before = stats_geometric_mean(s->first, s->n);
-    r->after = stats_geometric_mean(s->second, s->n);
     r->delta = fmax(r->delta, positive_or_zero(s->delta_abs) / r->before);
 }
 
@@ -335,8 +336,7 @@ static void finish(const struct paired_series *s, const struct pair_work *w, siz
     if (w->df > 0) {
         double width = dist_t_critical(0.05, w->error_df) * w->error;
         r->df = w->error_df;
-        r->low = exp(w->mean - width);
-        r->high = exp(w->mean + width);
+        decide_set_interval(r, w->mean, width);
     }
     if (!s->primary)
         decide_say(r, VERDICT_DESCRIPTIVE, "");

@@ -13,6 +13,14 @@ extern const double DECIDE_RESOLUTION;
 
 double positive_or_zero(double x); /* 0 for what is not finite too */
 
+/* Whether a value can be a measurement at all: positive, and by magnitude such that no figure made of it
+ * overflows (nothing that is measured comes near the bounds). */
+bool decide_is_value(double x);
+
+/* The interval of a ratio, from that of its logarithm; none where it says nothing, being wider than any
+ * number. */
+void decide_set_interval(struct decide_result *result, double middle, double width);
+
 void decide_say(struct decide_result *result, enum verdict verdict, const char *reason);
 
 /* The half width of an interval that decides a difference (of logs) of this size: beyond `limit` the one that

@@ -21,7 +21,7 @@ if (format eq "png") set terminal pngcairo noenhanced size 2*width,2*height font
 set output name.".".format
 set datafile separator "\t"
 set datafile commentschars ""
-set datafile missing "NaN"
+set datafile missing "?"
 set border 3 linecolor rgb ink
 set tics nomirror scale 0.4 textcolor rgb ink
 set grid linecolor rgb grid_rgb linewidth 0.6 linetype 1 dashtype solid

@@ -78,6 +78,29 @@ static void verdicts_of_plain_cases(void **state) {
     assert_int_equal(made.results[6].verdict, VERDICT_SAME);
 }
 
+/* What there is of figures is shown, and no figure is made that is not finite. */
+static void figures_without_a_verdict(void **state) {
+    (void)state;
+    seed = 2;
+    make(4, 2, 0.5);
+    made.series[0].n = 1;
+    made.second[1][0] = 1e300;
+    made.second[2][0] = 1e-25; /* an interval of two rounds, some hundred powers of ten wide */
+    made.second[2][1] = 1e25;
+    made.series[2].class_name = "alone";
+    decide_paired(made.series, 4, 1, made.results);
+    assert_int_equal(made.results[0].verdict, VERDICT_NOT_COMPARABLE);
+    assert_true(fabs(made.results[0].before - made.first[0][0]) < 1e-9 * made.first[0][0]);
+    assert_true(fabs(made.results[0].after - made.second[0][0]) < 1e-9 * made.second[0][0]);
+    assert_true(isnan(made.results[0].ratio));
+    assert_int_equal(made.results[1].verdict, VERDICT_NOT_COMPARABLE);
+    assert_non_null(strstr(made.results[1].reason, "cannot be a measurement"));
+    assert_int_equal(made.results[2].verdict, VERDICT_UNDECIDED);
+    assert_true(isfinite(made.results[2].ratio));
+    assert_true(isnan(made.results[2].low) && isnan(made.results[2].high));
+    assert_true(isfinite(made.results[3].low) && isfinite(made.results[3].high));
+}
+
 /* All 4096 patterns, counted without any of the tricks: step-down max-T for two series of classes too small
  * for a prior. */
 static double t_of(const double *d, size_t n, unsigned pattern) {
@@ -224,6 +247,7 @@ static void undecided_says_what_would_decide(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(verdicts_of_plain_cases),
+        cmocka_unit_test(figures_without_a_verdict),
         cmocka_unit_test(counts_as_by_hand),
         cmocka_unit_test(few_rounds_are_judged_by_t),
         cmocka_unit_test(missing_rounds),
