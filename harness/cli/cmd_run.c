@@ -133,6 +133,7 @@ static bool get_ready(struct job *job, struct error *err) {
         return RELAY(err);
     struct prepare_options o = {.from = v->from,
                                 .in = &v->in,
+                                .simulate = v->simulate && !v->dry_run,
                                 .may_start = v->start,
                                 .own_placement = !v->no_own_placement,
                                 .gpus = &v->gpus};

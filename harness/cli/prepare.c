@@ -128,16 +128,17 @@ static bool plan_place(const struct prepare_options *options, struct prepared *p
 
 static bool make_places(const struct prepare_options *options, struct interrupt *interrupt,
                         struct prepared *p, struct error *err) {
+    bool enters = options->from == NULL || options->simulate;
     bool needs_undo = false;
     for (size_t i = 0; i < p->n_places; i++)
         needs_undo = needs_undo || p->places[i].target.kind != TARGET_HOST;
-    if (options->from == NULL && needs_undo && !undo_open(&p->undo, err))
+    if (enters && needs_undo && !undo_open(&p->undo, err))
         return RELAY(err);
     for (size_t i = 0; i < p->n_places; i++) {
         struct target *target = &p->places[i].target;
         target->undo = p->undo.pid != 0 ? &p->undo : NULL;
         target->interrupt_fd = interrupt->fd;
-        if (options->from == NULL && !target_ready(target, options->may_start, err))
+        if (enters && !target_ready(target, options->may_start, err))
             return RELAY(err);
         if (!look_at_place(options, interrupt, p, &p->places[i], err))
             return RELAY(err);

@@ -9,6 +9,7 @@
 struct prepare_options {
     const char *from;         /* a capture's folder; NULL: the live machine */
     const struct strings *in; /* the targets; NULL or empty: the host */
+    bool simulate;            /* with `from`: workers are started in the targets all the same */
     bool may_start;           /* stopped containers and images */
     bool own_placement;       /* items of a container a second time, where it puts them itself */
     const struct strings *gpus;

@@ -78,6 +78,17 @@ if [ "$(id -u)" = 0 ] && mkdir small && mount -t tmpfs -o size=64k none small 2>
     umount small
 fi
 
+# A place that cannot be entered is refused before, also where the machine is a captured one: no file of errors.
+rm -rf results
+for from in '' "--from $CAPTURES/guest-2gpu"; do
+    # shellcheck disable=SC2086
+    expect 2 "$GPUVET" run --simulate $from --in host --in like:4194304
+    one_line
+    has err "no such process"
+    [ -z "$(find results -name '*.jsonl')" ] || fail "a run was made of a place that is not there"
+done
+expect 0 "$GPUVET" run --dry-run --from "$CAPTURES/guest-2gpu" --in host --in lxc:elsewhere # that machine's, not this one's
+
 # Two runs in one second, by processes of one number (each in a PID namespace of its own): two files, neither lost. The
 # made-up clock of a simulated run always begins at the same time.
 if unshare --pid --fork true 2>/dev/null; then
