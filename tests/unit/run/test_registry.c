@@ -93,12 +93,57 @@ static void method_names_flags_and_details(void **state) {
     text_free(&method);
 }
 
+static const char *unit_of(const struct bench_case *bench, const char *metric) {
+    for (const struct metric *m = bench->metrics; m->name != NULL; m++)
+        if (strcmp(m->name, metric) == 0)
+            return quantity_unit(m->quantity);
+    return "";
+}
+
+/* Whether the table of what matters has a row with this beginning that names the series, alone or with all of
+ * its family ("nccl.* time.p50"). */
+static bool table_has(const char *method, const char *start, const char *bench, const char *series) {
+    char alone[96], family[96];
+    snprintf(alone, sizeof alone, "`%s %s`", bench, series);
+    snprintf(family, sizeof family, "`%.*s.* %s`", (int)strcspn(bench, "."), bench, series);
+    for (const char *row = strstr(method, start); row != NULL; row = strstr(row + 1, start)) {
+        size_t length = strcspn(row + 1, "\n");
+        const char *a = strstr(row, alone), *b = strstr(row, family);
+        if ((a != NULL && a < row + length) || (b != NULL && b < row + length))
+            return true;
+    }
+    return false;
+}
+
+/* "d 5" in a comparison: where that comes from, and what stands in for the spread between runs. */
+static void method_says_what_matters(void **state) {
+    (void)state;
+    struct error err = {0};
+    struct text method = {0};
+    assert_true(file_read(GPUVET_SOURCE_DIR "/docs/method.md", 1 << 20, &method, &err));
+    for (size_t i = 0; i < bench_cases_count; i++)
+        for (const struct series_row *s = bench_cases[i]->series; s->metric != NULL; s++) {
+            char start[96], series[64], least[32] = "", spread[16] = "none";
+            if (s->delta_abs > 0)
+                snprintf(least, sizeof least, ", at least %g %s", s->delta_abs,
+                         unit_of(bench_cases[i], s->metric));
+            if (s->between_rel > 0)
+                snprintf(spread, sizeof spread, "%g %%", 100 * s->between_rel);
+            snprintf(start, sizeof start, "\n| %g %%%s | %s |", 100 * s->delta_rel, least, spread);
+            snprintf(series, sizeof series, "%s%s%s", s->metric, s->statistic[0] != '\0' ? "." : "",
+                     s->statistic);
+            if (!bench_cases[i]->hidden && !table_has(method.data, start, bench_cases[i]->name, series))
+                fail_msg("docs/method.md has no row '%s' with %s %s", start + 1, bench_cases[i]->name,
+                         series);
+        }
+    text_free(&method);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_case_keeps_the_contract),
-        cmocka_unit_test(found_by_name),
-        cmocka_unit_test(method_describes_every_case),
-        cmocka_unit_test(method_names_flags_and_details),
+        cmocka_unit_test(every_case_keeps_the_contract), cmocka_unit_test(found_by_name),
+        cmocka_unit_test(method_describes_every_case),   cmocka_unit_test(method_names_flags_and_details),
+        cmocka_unit_test(method_says_what_matters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
