@@ -11,6 +11,11 @@
 
 #define ALL "cpuset=\"0x1\" complete_cpuset=\"0x1\" nodeset=\"0x1\" complete_nodeset=\"0x1\""
 
+/* As hwloc writes more than 32 CPUs, some words of which are empty, and a set without an end. */
+#define MANY                                                                                                 \
+    "cpuset=\"0x00000001,,0x0\" complete_cpuset=\"0x00ff0000,,,0x0000000f\" "                                \
+    "nodeset=\"0xf...f\" complete_nodeset=\"0xf...f,0x0000ffff\""
+
 static void attributes(void **state) {
     static const struct {
         const char *xml, *why; /* NULL: it is let through */
@@ -20,7 +25,7 @@ static void attributes(void **state) {
         {"<object", NULL},
         {"<object type=\"Machine\" " ALL ">", NULL},
         {"<object type=\"PCIDev\" os_index=\"1\"/>", NULL},
-        {"<object\ttype=\"PU\"\n" ALL "/>", NULL},
+        {"<object\ttype=\"PU\"\n" ALL " os_index=\"0\"/>", NULL},
         {"<object type=\"PU\" cpuset=\"0x1\"/>", "complete_cpuset"},
         {"<object type=\"NUMANode\" cpuset=\"0x1\" complete_cpuset=\"0x1\"\tnodeset=\"0x1\"/>",
          "complete_nodeset"},
@@ -33,7 +38,21 @@ static void attributes(void **state) {
         {"<object =", NULL},
         {"<object a=", NULL},
         {"<object = nodeset=\"0x1\"/>", "complete_nodeset"},
-        {"<object complete_nodeset=\"\" nodeset=\"\"/>", NULL},
+        {"<object complete_nodeset=\"0x0\" nodeset=\"0x0\"/>", NULL},
+        {"<object " MANY "/>", NULL},
+        {"<cpukind cpuset=\",0x1\"/>", "never writes"}, /* the assertion of bitmap.c in hwloc 2.9 */
+        {"<object complete_nodeset=\"\" nodeset=\"\"/>", "never writes"},
+        {"<object allowed_cpuset=\"-1\"/>", "never writes"},
+        {"<object type=\"PU\" " ALL "/>", "os_index"},
+        {"<object type=\"PU\" os_index=\"\" " ALL "/>", "os_index"},
+        {"<object type=\"PU\" os_index=\"-1\" " ALL "/>", "os_index"},
+        {"<object type=\"PU\" os_index=\"0\" os_index=\"+1\" " ALL "/>", "os_index"},
+        {"<object type=\"pu\" os_index=\"4294967295\" " ALL "/>", "os_index"},
+        {"<object os_index=\"1048576\" type=\"NUMANode\" " ALL "/>", "os_index"},
+        {"<object type=\"node\" os_index=\"18446744073709551616\" " ALL "/>", "os_index"},
+        {"<object type=\"PU\" os_index=\"1048575\" " ALL "/>", NULL},
+        {"<object type=\"Package\" os_index=\"4294967295\" " ALL "/>", NULL},
+        {"<object type=\"L3Cache\" " ALL "/>", NULL},
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
