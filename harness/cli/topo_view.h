@@ -12,7 +12,7 @@
  * "memory_mib"}],"gpus":[{"index","uuid","bdf","name","numa_node","path":[{"bdf","gen","width","gen_max",
  * "width_max"}],"limit","limit_raw"}],"pairs":[{"from","to","class","nvlinks","p2p","limit","limit_raw"}]}.
  * Paths go from the GPU up; links are null where they cannot be seen; limits in GB/s per direction, null
- * where unknown. Owned. */
+ * where unknown; "reason" says why there is no GPU. Owned. */
 js *topo_json(const struct node *node);
 
 /* Text for people, made from topo_json's value. */
