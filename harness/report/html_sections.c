@@ -10,7 +10,7 @@
 struct section {
     const char *id, *title, *intro;
     const char *cases;   /* prefix of the cases it shows; NULL: no case */
-    const char *without; /* why it is empty when no such case is known */
+    const char *without; /* why it is empty when no such case is known; NULL: then it is left out */
 };
 
 static const struct section sections[] = {
@@ -29,7 +29,7 @@ static const struct section sections[] = {
     {"wake", "Waking up", "How late a core is after it was idle: what deep idle states cost.", "host.wake",
      "No wake-up was measured in this run: gpuvet run --case host.wake"},
     {"gemm", "Matrix multiplication", "The rate beside the clock, power and temperature it was reached with.",
-     "gemm.", "No GEMM was measured in this run; this version has no case of its own for it."},
+     "gemm.", NULL}, /* no case here measures it */
     {"decode", "Decoding step", "Launches and small GEMMs as a language model's decoding makes them.",
      "decode.", "No decoding step was measured in this run: gpuvet run --case decode.step"},
     {"rounds", "Rounds in order", "Each round is a fresh process. A slope is drift; a step is somebody else.",
@@ -171,10 +171,18 @@ static bool is_empty(const struct report *r, const struct section *s) {
     return true;
 }
 
-static void add_navigation(struct text *out) {
+static bool is_left_out(const struct report *r, const struct section *s) {
+    struct text why = {0};
+    bool out = s->cases != NULL && s->without == NULL && is_empty(r, s) && !told_reason(r, s->cases, &why);
+    text_free(&why);
+    return out;
+}
+
+static void add_navigation(const struct report *r, struct text *out) {
     text_add(out, "<nav><a href=\"#verdict\">Verdict</a>");
     for (size_t i = 0; i < N_SECTIONS; i++)
-        text_addf(out, "<a href=\"#%s\">%s</a>", sections[i].id, sections[i].title);
+        if (!is_left_out(r, &sections[i]))
+            text_addf(out, "<a href=\"#%s\">%s</a>", sections[i].id, sections[i].title);
     text_add(out, "<a href=\"#numbers\">Every number</a><a href=\"#runs\">Runs</a></nav>\n");
 }
 
@@ -205,9 +213,11 @@ static void add_round_table(const struct report *r, struct text *out) {
 }
 
 void html_sections(const struct report *r, struct text *out) {
-    add_navigation(out);
+    add_navigation(r, out);
     for (size_t i = 0; i < N_SECTIONS; i++) {
         const struct section *s = &sections[i];
+        if (is_left_out(r, s))
+            continue;
         text_addf(out, "<section id=\"%s\">\n<h2>%s</h2>\n", s->id, s->title);
         if (!is_empty(r, s))
             text_addf(out, "<p class=intro>%s</p>\n", s->intro);

@@ -82,10 +82,13 @@ fi
 # Alone: nothing is judged, and the sections say why they are empty.
 python3 "$GPUVET_SOURCE/tests/cli/make_run.py" plain.jsonl gpus=1 || fail "make_run.py"
 expect 0 "$GPUVET" report plain.jsonl -o out2
-for words in "There is nothing before to judge by" "No GEMM was measured" "This run has one place only" "One run makes no history" \
+for words in "There is nothing before to judge by" "This run has one place only" "One run makes no history" \
     "No wake-up was measured" "This run holds no finding"; do
     has out2/index.html "$words"
 done
+# What no case measures has no section and no link to one, unless a run has it, as those above.
+lacks out2/index.html 'id="gemm"'
+lacks out2/index.html 'href="#gemm"'
 
 # Without gnuplot: no plots, how to get them, everything else.
 mkdir bin
