@@ -30,23 +30,31 @@ static js *try_topology(void *argument) {
     return answer;
 }
 
-/* hwloc trusts what it exported: an XML with parts missing crashes it. A child tries it first. */
-static struct topology *captured_topology(const char *xml, struct error *err) {
+/* hwloc trusts what it exported. What it is known to die of is refused before, and a child tries the rest. */
+static struct topology *foreign_topology(const char *xml, struct error *err) {
     static const int64_t limit_ns = 20 * NS_PER_S;
+    js *answer = forked_json(try_topology, (void *)(uintptr_t)xml, limit_ns, err);
+    const char *why = js_get_string(answer, "error", NULL);
+    struct topology *topology = NULL;
+    if (why != NULL)
+        FAIL(err, ERROR_DATA, "%s", why);
+    else if (answer != NULL)
+        topology = topology_from_xml(xml, strlen(xml), err);
+    js_free(answer);
+    return topology;
+}
+
+static struct topology *captured_topology(const char *xml, struct error *err) {
     if (xml == NULL) {
         FAIL(err, ERROR_DATA,
              "the capture has no topology.xml, of which the node is drawn and planned: take one with "
              "gpuvet doctor --capture, or copy the machine's: lstopo --of xml topology.xml");
         return NULL;
     }
-    js *answer = forked_json(try_topology, (void *)(uintptr_t)xml, limit_ns, err);
-    const char *why = answer == NULL ? err->text : js_get_string(answer, "error", NULL);
-    struct topology *topology = NULL;
-    if (why == NULL)
-        topology = topology_from_xml(xml, strlen(xml), err);
-    else
-        FAIL(err, ERROR_DATA, "the capture's topology.xml cannot be read: %s; take a new one", why);
-    js_free(answer);
+    struct topology *topology = foreign_topology(xml, err);
+    struct error why = *err;
+    if (topology == NULL)
+        FAIL(err, ERROR_DATA, "the capture's topology.xml cannot be read: %.900s; take a new one", why.text);
     return topology;
 }
 
@@ -97,7 +105,7 @@ bool node_from_json(const js *value, struct node *out, struct error *err) {
     const js *environment = js_get(value, "environment");
     if (xml == NULL || !js_is_object(environment))
         return FAIL(err, ERROR_DATA, "a node without environment or topology");
-    out->topology = topology_from_xml(xml, strlen(xml), err);
+    out->topology = foreign_topology(xml, err);
     if (out->topology == NULL)
         return RELAY(err);
     out->environment = js_copy(environment);

@@ -26,6 +26,7 @@ refused hello-build "another build"
 refused hello-number "missing"
 refused hello-death "last words"
 refused hello-facts ""
+refused facts-topology "a PU or a NUMA node with no os_index"
 
 # In the middle of a run: its own items are errors by name, the host's and the footer are there.
 broken() {
