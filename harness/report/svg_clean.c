@@ -2,9 +2,11 @@
 /* Gnuplot's SVG on its way into the page: only elements and attributes that draw pass, names get a prefix
  * (many drawings share one page), and the colours of scripts/plot/style.gp become those of the page, light or
  * dark. */
+#include "base/mem.h"
 #include "report/parts.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const elements[] = {"svg",    "g",   "path",    "text",     "tspan", "defs",    "rect",
@@ -71,8 +73,10 @@ struct cleaner {
     const char *at;
     const char *prefix;
     struct text out;
-    size_t depth, skip_from; /* 0: nothing is being left out */
-    const char *bad;         /* why it may not pass */
+    const char **open; /* names of the elements around, in the drawing */
+    size_t depth, capacity;
+    size_t skip_from; /* 0: nothing is being left out */
+    const char *bad;  /* why it may not pass */
 };
 
 static void add_colour(struct cleaner *c, const char *value, size_t length) {
@@ -94,7 +98,7 @@ static void add_value(struct cleaner *c, const char *name, size_t name_length, c
                       size_t length) {
     static const char *const painted[] = {"fill", "stroke", "color"};
     for (size_t i = 0; i < length; i++)
-        if (value[i] == '<' || value[i] == '"' || (value[i] & 0x80) != 0)
+        if (strchr("<\"&\\", value[i]) != NULL || (value[i] & 0x80) != 0)
             c->bad = "an attribute holds more than drawing needs";
     bool reference = name_length == 10 && strncmp(name, "xlink:href", 10) == 0;
     bool function = length > 5 && strncmp(value, "url(#", 5) == 0;
@@ -104,7 +108,7 @@ static void add_value(struct cleaner *c, const char *name, size_t name_length, c
         text_addf(&c->out, "#%s-%.*s", c->prefix, (int)length - 1, value + 1);
     else if (function)
         text_addf(&c->out, "url(#%s-%.*s", c->prefix, (int)length - 5, value + 5);
-    else if (memchr(value, ':', length) != NULL || strncmp(value, "url", 3) == 0)
+    else if (memchr(value, ':', length) != NULL || memmem(value, length, "url", 3) != NULL)
         c->bad = "an attribute holds an address";
     else if (name_length == 2 && strncmp(name, "id", 2) == 0)
         text_addf(&c->out, "%s-%.*s", c->prefix, (int)length, value);
@@ -139,15 +143,24 @@ static void take_attributes(struct cleaner *c, bool keep) {
     }
 }
 
+static size_t name_length(const char *name) {
+    return strcspn(name, " \t\r\n/>");
+}
+
 static void take_element(struct cleaner *c) {
     const char *name = c->at + 1;
-    size_t length = strcspn(name, " \t\r\n/>");
+    size_t length = name_length(name);
     bool drop = ONE_OF(dropped, name, length);
     if (!drop && c->skip_from == 0 && !ONE_OF(elements, name, length)) {
         c->bad = "it holds an element that does not draw";
         return;
     }
-    c->depth++;
+    if (c->depth == 0 && (c->out.length > 0 || length != 3 || strncmp(name, "svg", 3) != 0)) {
+        c->bad = "it is not one drawing";
+        return;
+    }
+    c->open = mem_grow(c->open, c->depth, &c->capacity, sizeof *c->open);
+    c->open[c->depth++] = name;
     if (drop && c->skip_from == 0)
         c->skip_from = c->depth;
     bool keep = c->skip_from == 0;
@@ -169,20 +182,26 @@ static void take_element(struct cleaner *c) {
 }
 
 static void take_end(struct cleaner *c) {
-    size_t length = strcspn(c->at, ">");
-    if (c->skip_from == 0)
-        text_add_bytes(&c->out, c->at, length + 1);
-    c->skip_from = c->skip_from == c->depth ? 0 : c->skip_from;
-    c->at += length + (c->at[length] == '>' ? 1 : 0);
-    if (c->depth == 0)
+    const char *name = c->at + 2;
+    size_t length = name_length(name);
+    const char *open = c->depth > 0 ? c->open[c->depth - 1] : "";
+    const char *close = name + length + strspn(name + length, " \t\r\n");
+    if (length == 0 || length != name_length(open) || strncmp(open, name, length) != 0 || *close != '>') {
         c->bad = "it is no XML";
-    else
-        c->depth--;
+        return;
+    }
+    if (c->skip_from == 0)
+        text_addf(&c->out, "</%.*s>", (int)length, name);
+    c->skip_from = c->skip_from == c->depth ? 0 : c->skip_from;
+    c->at = close + 1;
+    c->depth--;
 }
 
 static void take_text(struct cleaner *c) {
     size_t length = strcspn(c->at, "<");
     size_t blank = strspn(c->at, " \t\r\n");
+    if (c->depth == 0 && blank < length)
+        c->bad = "it is not one drawing";
     if (c->skip_from == 0 && blank < length)
         text_add_bytes(&c->out, c->at, length);
     c->at += length;
@@ -194,7 +213,8 @@ static void drop_empty_groups(struct text *t) {
     const char *from = t->data;
     while (from != NULL && *from != '\0') {
         size_t length = strcspn(from, ">");
-        if (strncmp(from, "<g ", 3) == 0 && strncmp(from + length, "></g>", 5) == 0) {
+        bool open = strncmp(from, "<g ", 3) == 0 && from[length - 1] != '/';
+        if (open && strncmp(from + length, "></g>", 5) == 0) {
             from += length + 5;
             continue;
         }
@@ -225,9 +245,11 @@ char *svg_clean(const char *svg, const char *prefix, struct error *err) {
         c.bad = "it ends in the middle";
     if (c.bad == NULL) {
         drop_empty_groups(&c.out);
+        free(c.open);
         return text_take(&c.out);
     }
     FAIL(err, ERROR_DATA, "gnuplot's drawing is not taken into the page: %s", c.bad);
     text_free(&c.out);
+    free(c.open);
     return NULL;
 }

@@ -48,6 +48,7 @@ static void test_titles_and_filters_are_left_out(void **state) {
     check(
         "<svg><title>x</title><filter id='t'><feFlood a='1'/></filter><g a=\"1\"></g><g fill=\"none\">\n</g><path/></svg>",
         "<svg role=\"img\"><g></g><path/></svg>");
+    check("<svg><g><path/><g x=\"1\"/></g></svg>", "<svg role=\"img\"><g><path/><g x=\"1\"/></g></svg>");
 }
 
 static void test_anything_else_is_refused(void **state) {
@@ -62,6 +63,16 @@ static void test_anything_else_is_refused(void **state) {
     refuse("<svg><path d='", "no XML");
     refuse("<svg><g>", "ends in the middle");
     refuse("</svg>", "no XML");
+    refuse("<svg></div></svg>", "no XML"); /* what an end would close of the page around it */
+    refuse("<svg><g></svg></g>", "no XML");
+    refuse("<svg></svg", "no XML");
+    refuse("<svg></svg onload='x'>", "no XML");
+    refuse("<svg></svg>words", "not one drawing");
+    refuse("<svg></svg><svg></svg>", "not one drawing");
+    refuse("<g></g>", "not one drawing");
+    refuse("<svg><path fill=' url(//x/)'/></svg>", "an address");
+    refuse("<svg><path fill='&#117;rl(//x/)'/></svg>", "more than drawing needs");
+    check("<svg><g></g ></svg >", "<svg role=\"img\"><g></g></svg>");
     refuse("", "ends in the middle");
     refuse("<", "does not draw");
     check("<svg onload='alert(1)'><path onclick=\"x\" style='y' d='M0'/></svg>",
