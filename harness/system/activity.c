@@ -28,26 +28,32 @@ static const char *slurp(const char *root, const char *path, size_t limit, struc
     return good ? text_string(out) : NULL;
 }
 
-static int64_t ticks_to_ns(int64_t ticks) {
+/* Idle times of 512 CPUs over half a year are more nanoseconds than 63 bits hold: times wrap around, and what
+ * they grew by is right all the same. */
+static int64_t ticks_to_ns(uint64_t ticks) {
     long hz = sysconf(_SC_CLK_TCK);
-    return ticks * (NS_PER_S / (hz > 0 ? hz : 100));
+    return (int64_t)(ticks * (uint64_t)(NS_PER_S / (hz > 0 ? hz : 100)));
+}
+
+static int64_t growth(int64_t from, int64_t to) {
+    return (int64_t)((uint64_t)to - (uint64_t)from);
 }
 
 static bool read_cpu(const char *root, struct activity *out, struct error *err) {
     struct text text = {0};
-    int64_t t[8] = {0}; /* user nice system idle iowait irq softirq steal */
+    uint64_t t[8] = {0}; /* user nice system idle iowait irq softirq steal */
     const char *stat = slurp(root, "/proc/stat", STAT_FILE, &text);
     int n = stat == NULL ? 0
                          : sscanf(stat,
-                                  "cpu %" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNd64
-                                  " %" SCNd64 " %" SCNd64,
+                                  "cpu %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
+                                  " %" SCNu64 " %" SCNu64,
                                   &t[0], &t[1], &t[2], &t[3], &t[4], &t[5], &t[6], &t[7]);
     text_free(&text);
     if (n < 4)
         return FAIL(err, ERROR_SYSTEM, "cannot read CPU times from /proc/stat");
     out->busy_ns = ticks_to_ns(t[0] + t[1] + t[2] + t[5] + t[6]);
     out->steal_ns = ticks_to_ns(t[7]);
-    out->total_ns = out->busy_ns + out->steal_ns + ticks_to_ns(t[3] + t[4]);
+    out->total_ns = ticks_to_ns(t[0] + t[1] + t[2] + t[3] + t[4] + t[5] + t[6] + t[7]);
     return true;
 }
 
@@ -100,11 +106,11 @@ static bool parse_process(const char *stat, struct activity_process *out) {
     const char *open = strchr(stat, '(');
     const char *close = strrchr(stat, ')');
     long parent = 0;
-    int64_t user = 0;
-    int64_t system = 0;
+    uint64_t user = 0;
+    uint64_t system = 0;
     if (open == NULL || close == NULL || close < open)
         return false;
-    if (sscanf(close + 1, " %*c %ld %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNd64 " %" SCNd64, &parent, &user,
+    if (sscanf(close + 1, " %*c %ld %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64, &parent, &user,
                &system) != 3)
         return false;
     size_t n = (size_t)(close - open - 1);
@@ -193,24 +199,24 @@ static double pressure_share(int64_t from, int64_t to, double seconds) {
 void activity_between(const struct activity *from, const struct activity *to, pid_t self,
                       int64_t own_ended_ns, struct activity_report *out) {
     *out = (struct activity_report){.seconds = (double)(to->at_ns - from->at_ns) / 1e9};
-    int64_t own = own_ended_ns;
+    uint64_t own = (uint64_t)own_ended_ns;
     int64_t top = 0;
     for (size_t i = 0; i < to->n_processes; i++) {
         const struct activity_process *now = &to->processes[i];
         const struct activity_process *before = find(from, now->pid);
-        int64_t used = now->cpu_ns - (before != NULL ? before->cpu_ns : 0);
+        int64_t used = growth(before != NULL ? before->cpu_ns : 0, now->cpu_ns);
         if (is_ours(to, now, self)) {
-            own += used;
+            own += (uint64_t)used;
         } else if (used > top) {
             top = used;
             out->top_pid = now->pid;
             snprintf(out->top_name, sizeof out->top_name, "%s", now->name);
         }
     }
-    double total = (double)(to->total_ns - from->total_ns);
-    double foreign = (double)(to->busy_ns - from->busy_ns - own);
+    double total = (double)growth(from->total_ns, to->total_ns);
+    double foreign = (double)growth((int64_t)own, growth(from->busy_ns, to->busy_ns));
     out->cpu_share = total > 0 && foreign > 0 ? foreign / total : 0;
-    out->steal_share = total > 0 ? (double)(to->steal_ns - from->steal_ns) / total : 0;
+    out->steal_share = total > 0 ? (double)growth(from->steal_ns, to->steal_ns) / total : 0;
     out->top_share = out->seconds > 0 ? (double)top / 1e9 / out->seconds : 0;
     out->psi_cpu = pressure_share(from->psi_cpu_us, to->psi_cpu_us, out->seconds);
     out->psi_io = pressure_share(from->psi_io_us, to->psi_io_us, out->seconds);

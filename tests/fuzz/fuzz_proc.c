@@ -4,7 +4,24 @@
 #define FUZZ_MUTATIONS 300
 #include "fuzz/fuzz.h"
 #include "fuzz/memory_fs.h"
+#include "system/activity.h"
 #include "system/facts.h"
+
+/* Who is busy: a process may have any name, and counters may hold any number. */
+static void look_who_is_busy(void) {
+    struct error err = {0};
+    struct activity now, before = {0};
+    struct activity_report report;
+    if (activity_read(MEMORY_ROOT, &now, &err)) {
+        activity_between(&before, &now, 1, 0, &report);
+        activity_between(&now, &now, 1, 0, &report);
+        if (report.top_pid != 0 || report.throttled || strlen(report.top_name) >= sizeof report.top_name)
+            abort(); /* nothing has grown */
+    } else if (err.text[0] == '\0') {
+        abort(); /* a refusal says why */
+    }
+    activity_free(&now);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct error err = {0};
@@ -26,6 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     js_free(stable);
     js_free(moving);
     facts_free(facts);
+    look_who_is_busy();
     memory_end();
     return 0;
 }

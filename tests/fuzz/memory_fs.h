@@ -378,6 +378,16 @@ DIR *__wrap_fdopendir(int fd) {
     return NULL;
 }
 
+DIR *__real_opendir(const char *path);
+DIR *__wrap_opendir(const char *path);
+DIR *__wrap_opendir(const char *path) {
+    const char *rest;
+    if (!memory_is_ours(path, &rest))
+        return __real_opendir(path);
+    int fd = memory_open(0, rest, O_RDONLY | O_DIRECTORY);
+    return fd < 0 ? NULL : __wrap_fdopendir(fd);
+}
+
 struct dirent *__real_readdir(DIR *dir);
 struct dirent *__wrap_readdir(DIR *dir);
 struct dirent *__wrap_readdir(DIR *dir) {

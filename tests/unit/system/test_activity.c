@@ -30,6 +30,27 @@ static void near(double value, double want) {
         fail_msg("%.12g is not %.12g", value, want);
 }
 
+/* The idle time of many CPUs since a long time is no number of nanoseconds; what has changed is. */
+static void counts_past_what_it_holds(void **state) {
+    (void)state;
+    struct activity from, to;
+    struct activity_report report;
+    if (sysconf(_SC_CLK_TCK) != 100)
+        skip_because("the kernel does not count in hundredths of a second");
+    tree_put("r/proc/stat", "cpu  1000 0 500 922337203600 500 0 0 0 0 0\n");
+    take(&from, 0);
+    tree_put("r/proc/stat", "cpu  1600 0 600 922337204600 700 0 0 100 0 0\n");
+    take(&to, 10);
+    activity_between(&from, &to, 10, 0, &report);
+    near(report.cpu_share, 700.0 / 2000);
+    near(report.steal_share, 100.0 / 2000);
+    activity_free(&from);
+    activity_free(&to);
+    tree_put("r/proc/stat", "cpu  18446744073709551615 18446744073709551615 1 1 1 1 1 1\n");
+    take(&from, 0);
+    activity_free(&from);
+}
+
 /* Ten seconds on two CPUs: 2000 ticks (of 1/100 s) in all. */
 static void finds_who_is_busy(void **state) {
     (void)state;
@@ -154,11 +175,9 @@ static void reads_this_machine(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(finds_who_is_busy),
-        cmocka_unit_test(reads_v1_throttling),
-        cmocka_unit_test(reads_throttling_of_groups_above),
-        cmocka_unit_test(survives_garbage),
-        cmocka_unit_test(reads_this_machine),
+        cmocka_unit_test(finds_who_is_busy),   cmocka_unit_test(counts_past_what_it_holds),
+        cmocka_unit_test(reads_v1_throttling), cmocka_unit_test(reads_throttling_of_groups_above),
+        cmocka_unit_test(survives_garbage),    cmocka_unit_test(reads_this_machine),
     };
     return cmocka_run_group_tests(tests, tree_enter, tree_leave);
 }
