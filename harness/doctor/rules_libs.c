@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which libcuda a program gets: none, an empty file, the toolkit's link-time one, or that of the forward
- * compatibility package. */
+/* Which libcuda a program gets: none, an empty file, one that the loader refuses, the toolkit's link-time
+ * one, or that of the forward compatibility package. */
 #include "base/mem.h"
 #include "doctor/doctor.h"
 #include "doctor/versions.h"
@@ -130,6 +130,34 @@ static bool was_loaded(const struct scene *scene) {
     return scene_probe(scene, "cuInit", &code) != PROBE_UNKNOWN;
 }
 
+/* The loader's word on the libcuda.so.1 that is there; NULL: it was loaded, or not tried. One that somebody
+ * chose by a variable of ours is not what programs get. */
+static const char *loader_refusal(const struct scene *scene, const char *path) {
+    const js *probe = js_get(scene->probes, "cuInit");
+    const char *reason = js_get_string(probe, "reason", NULL);
+    if (reason == NULL || !js_get_bool(probe, "absent", false) || text_starts(reason, "GPUVET_"))
+        return NULL;
+    const char *slash = strrchr(path, '/');
+    const char *name = strstr(reason, slash != NULL ? slash + 1 : path);
+    return name != NULL ? name : reason;
+}
+
+static void say_unusable(const struct scene *scene, const char *path, const char *why, struct findings *out) {
+    const char *loaded = versions_loaded(scene);
+    struct finding *f =
+        finding_add(out, "libs.unusable", SEVERITY_FAIL, "the libcuda.so.1 that is found cannot be used");
+    finding_evidence(f, path, "%.300s", why);
+    if (strstr(why, "Permission denied") != NULL) {
+        finding_remedy(f, "let everybody read it: chmod a+r %s, and its folders: namei -l %s", path, path);
+        return;
+    }
+    finding_remedy(f, "see what it is, and what it lacks: file -L %s; ldd %s", path, path);
+    finding_remedy(
+        f,
+        "reinstall the driver's user space%s%s: Debian libcuda1, Ubuntu libnvidia-compute-*, Fedora nvidia-driver-cuda-libs",
+        loaded != NULL ? ", of exactly " : "", loaded != NULL ? loaded : "");
+}
+
 static void check_missing(const struct scene *scene, struct findings *out) {
     const char *path = versions_library(scene, "cuda");
     bool used = versions_is_loaded(scene) == 1 &&
@@ -146,6 +174,10 @@ static void check_missing(const struct scene *scene, struct findings *out) {
             f,
             "remove %s: it is the mount point that a committed image kept; the runtime puts the driver's there when the container has a GPU",
             path);
+    } else if (path != NULL && used && !was_loaded(scene)) {
+        const char *why = loader_refusal(scene, path);
+        if (why != NULL)
+            say_unusable(scene, path, why, out);
     }
 }
 
@@ -222,6 +254,15 @@ static const struct rule rules[] = {
          "an image that was committed while a GPU was attached keeps the mount points as empty files: file too short",
      .remedy = "remove the file from the image",
      .source = "behaviour of bind mounts in committed images"},
+    {.id = "libs.unusable",
+     .area = AREA_CUDA,
+     .severity = SEVERITY_FAIL,
+     .title = "libcuda.so.1 is there and cannot be used",
+     .needs = "probes.json: libs, cuInit (absent, reason)",
+     .cause =
+         "a file cut short (an upgrade that was interrupted, a full disk), one of another architecture, one that this user may not read, or one whose own libraries are missing",
+     .remedy = "what the loader says of it; reinstall the driver's user space",
+     .source = "injected: a library cut short, of another architecture, unreadable, a folder in its place"},
     {.id = "libs.compat",
      .area = AREA_CUDA,
      .severity = SEVERITY_FAIL,

@@ -195,8 +195,13 @@ void *library_open_driver(const char *file, const char *variable, struct error *
             FAIL(err, ERROR_GPU, "%s", dlerror());
         free(path);
     }
-    if (library == NULL)
+    struct text none = {0};
+    text_addf(&none, "%s: cannot open shared object file: No such file", file);
+    if (library == NULL && text_starts(err->text, text_string(&none)))
         error_context(err, "no NVIDIA driver here (in a container: not mounted from the host)");
+    else if (library == NULL)
+        error_context(err, "the NVIDIA driver's library is here and does not load");
+    text_free(&none);
     return library;
 }
 

@@ -103,6 +103,25 @@ unshare -m bash -c "mount -t tmpfs none /proc && exec '$GPUVET' doctor" >out 2>e
 has out "fail  /proc is not mounted"
 lacks out ": ok"
 
+# A libcuda.so.1 that is there and that the loader refuses.
+mkdir -m 755 lib
+for kind in garbage folder unreadable; do
+    rm -rf lib/libcuda.so.1
+    words=() said="invalid ELF header"
+    case $kind in
+    garbage) head -c 100000 "$GPUVET_SOURCE/harness/doctor/rules_libs.c" >lib/libcuda.so.1 ;;
+    folder) mkdir lib/libcuda.so.1 && said="Is a directory" ;;
+    unreadable)
+        setpriv --reuid 1000 --regid 1000 --clear-groups ls lib >/dev/null 2>&1 || continue
+        : >lib/libcuda.so.1 && chmod 0 lib/libcuda.so.1
+        echo x >lib/libcuda.so.1
+        words=(setpriv --reuid 1000 --regid 1000 --clear-groups) said="Permission denied"
+        ;;
+    esac
+    rig true "${words[@]}" env LD_LIBRARY_PATH="$PWD/lib" "${ASAN_OPTIONS:+ASAN_OPTIONS=$ASAN_OPTIONS}"
+    found "fail libs.unusable" "$PWD/lib/libcuda.so.1" "$said"
+done
+
 FAKES=$GPUVET_BUILD/tests/fakes
 if [ -e "$FAKES/libcuda.so" ] && [ -e "$FAKES/libnvml.so" ]; then
     export GPUVET_LIBCUDA=$FAKES/libcuda.so GPUVET_NVML=$FAKES/libnvml.so
