@@ -7,6 +7,7 @@
 #include "system/look.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -36,14 +37,15 @@ static uint32_t cache_word(const char *cache, size_t at) {
     return value;
 }
 
-/* A string of the cache, NULL when it does not end within it. */
+/* A string of the cache, NULL when it does not end within it, or is longer than any path. */
 static const char *cache_string(const char *cache, size_t length, uint32_t at) {
-    return at < length && memchr(cache + at, '\0', length - at) != NULL ? cache + at : NULL;
+    size_t most = at >= length ? 0 : length - at < PATH_MAX ? length - at : PATH_MAX;
+    return most > 0 && memchr(cache + at, '\0', most) != NULL ? cache + at : NULL;
 }
 
 /* The cache of glibc since 2.2, perhaps behind one of an older format: header (magic, number of entries, …),
  * then entries of 24 bytes (flags, name, path, …, hardware capabilities), then strings. */
-static const char *find_in_cache(const struct text *file, const char *name) {
+const char *ld_cache_find(const struct text *file, const char *name) {
     const char *cache = file->length < CACHE_HEADER
                             ? NULL
                             : memmem(file->data, file->length, cache_magic, sizeof cache_magic - 1);
@@ -89,7 +91,7 @@ static struct fact find_in_folders(const struct strings *folders, const char *fi
 static struct fact find_live(const char *file, const struct strings *first, const struct text *cache,
                              const struct strings *last) {
     struct fact out = find_in_folders(first, file);
-    const char *cached = out.value == NULL ? find_in_cache(cache, file) : NULL;
+    const char *cached = out.value == NULL ? ld_cache_find(cache, file) : NULL;
     if (cached != NULL)
         out = resolved(cached);
     return out.value != NULL ? out : find_in_folders(last, file);

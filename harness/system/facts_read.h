@@ -4,6 +4,7 @@
 #ifndef GPUVET_SYSTEM_FACTS_READ_H
 #define GPUVET_SYSTEM_FACTS_READ_H
 
+#include "base/text.h"
 #include "system/facts.h"
 
 /* More of a kind than any machine has; what is beyond is left out. */
@@ -32,6 +33,8 @@ void read_pci(const struct source *source, struct facts *out);
 void read_gpu_irq(const struct source *source, struct facts *out);
 void read_iommu(const struct source *source, struct facts *out);
 void read_libraries(const struct source *source, struct library_facts out[N_LIBRARIES]);
+/* Where ld.so.cache, which may be anything, says that a library is; borrowed from `file`, NULL: nowhere. */
+const char *ld_cache_find(const struct text *file, const char *name);
 void read_cgroup(const struct source *source, struct cgroup_facts *out);
 void read_limits(const struct source *source, struct limit_facts *out);
 void read_variables(const struct source *source, struct settings *out);
