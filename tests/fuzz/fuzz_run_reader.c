@@ -2,10 +2,21 @@
 /* run_read and the comparison of whatever it accepts, on any bytes. */
 #define FUZZ_CORPUS "run_reader"
 #include "compare/compare.h"
+#include "compare/env_diff.h"
 #include "fuzz/fuzz.h"
 #include "run/record.h"
 
 #include <sys/mman.h>
+
+static void compare_environments(const struct run *run) {
+    struct comparison c;
+    env_diff(run, 1, run, 1, &c);
+    js *json = env_diff_json(&c, "a", "b");
+    if (!env_diff_same(&c))
+        abort();
+    js_free(json);
+    comparison_free(&c);
+}
 
 static void compare_with_itself(const struct run *run) {
     struct compare_options options = {.force = true};
@@ -35,6 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (fd_write_all(fd, (const char *)data, size, &err)) {
         if (run_read(path, &run, &err)) {
             compare_with_itself(&run);
+            compare_environments(&run);
             run_free(&run);
         } else if (err.kind == ERROR_NONE || err.text[0] == '\0') {
             abort(); /* a refusal must say why */
