@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/files.h"
+#include "base/log.h"
 #include "run/who.h"
 
 #include <math.h>
@@ -160,11 +161,20 @@ static int64_t ended_children_ns(void) {
            (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * NS_PER_US;
 }
 
+/* Once a run: a gate that sees nothing is no quiet node. */
+static void tell_blind(struct quiet_gate *gate, const char *why) {
+    if (!gate->told_blind)
+        log_warning("whether others use the CPUs is not known, so it is measured all the same: %s", why);
+    gate->told_blind = true;
+}
+
 void quiet_mark(struct quiet_gate *gate) {
-    struct error ignored = {0};
+    struct error unread = {0};
     if (gate->have_last)
         activity_free(&gate->last);
-    gate->have_last = activity_read("", &gate->last, &ignored);
+    gate->have_last = activity_read("", &gate->last, &unread);
+    if (!gate->have_last)
+        tell_blind(gate, unread.text);
     gate->ended_cpu_ns = ended_children_ns();
 }
 
@@ -181,6 +191,8 @@ static void look(struct quiet_gate *gate) {
         struct activity_report report;
         activity_between(&before, &gate->last, getpid(), gate->ended_cpu_ns - ended, &report);
         quiet_judge_cpu(&report, gate->busy, sizeof gate->busy);
+        if (before.total_ns == gate->last.total_ns && report.seconds > 1)
+            tell_blind(gate, "the CPU times in /proc/stat stand still; only a single busy process shows");
         gate->steal = report.steal_share;
     }
     if (had)

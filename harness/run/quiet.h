@@ -21,6 +21,7 @@ struct quiet_gate {
     char unasked[240];    /* why nobody could be asked who uses the GPUs; "": asked, or no GPU is used */
     struct activity last; /* at the end of the last round, or of the last look */
     bool have_last;
+    bool told_blind;      /* that CPU times are not known was said */
     bool own_round;       /* since then our own round ran: a GPU's utilisation would be ours */
     int64_t ended_cpu_ns; /* CPU time of our ended children then */
     char busy[400];       /* what the last look found; "": quiet */

@@ -103,6 +103,19 @@ else
     burn among-others
 fi
 
+# ---- where CPU times are not known: said once, and never taken for quiet ----
+for stat in '' 'cpu 0 0 0 0 0 0 0 0'; do
+    echo "$stat" >stat
+    # shellcheck disable=SC2016 # for the shell inside
+    unshare -m --propagation private bash -c 'mount --bind stat /proc/stat 2>/dev/null || exit 99
+        exec "$GPUVET" run --no-baseline --allow-busy --rounds 3 --case null' >out 2>err
+    case $? in
+    0) [ "$(grep -c 'warning: whether others use the CPUs is not known' err)" = 1 ] || fail "not said once without CPU times: $stat" ;;
+    99) echo "not tried: a node without CPU times (nothing can be mounted here)" && break ;;
+    *) fail "a run without CPU times: $stat" ;;
+    esac
+done
+
 # ---- a cgroup held back by its quota ----
 throttled() { # GROUP
     ./burner -c 'while :; do :; done' &
