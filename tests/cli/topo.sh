@@ -54,6 +54,7 @@ expect 0 "$GPUVET" topo
 has out "NUMA node 0"
 # No /sys: what is drawn is said to be a guess, in a line of ours.
 if unshare -m --propagation private mount -t tmpfs none /sys 2>/dev/null; then
+    # shellcheck disable=SC2016 # for the shell inside
     expect 0 unshare -m --propagation private bash -c 'mount -t tmpfs none /sys && exec "$GPUVET" topo'
     one_line
     has err "mount -t sysfs sysfs /sys"
