@@ -244,10 +244,15 @@ static bool read_subject(struct subject *s, struct error *err) {
         return FAIL_NATIVE(err, ERROR_SYSTEM, errno, "process %ld: %s", (long)s->pid, strerror(errno));
     snprintf(path, sizeof path, "/proc/%ld/root", (long)s->pid);
     s->root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (s->root < 0) {
+        int failed = errno;
+        return FAIL_NATIVE(err, ERROR_SYSTEM, failed, "cannot open %s: %s%s", path, strerror(failed),
+                           failed == EACCES ? "; needs CAP_SYS_PTRACE: run as root outside of its container"
+                                            : "");
+    }
     s->self = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-    if (s->root < 0 || s->self < 0)
-        return FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot open %s: %s",
-                           s->root < 0 ? path : "this program", strerror(errno));
+    if (s->self < 0)
+        return FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot open this program: %s", strerror(errno));
     for (int i = 0; i < RLIM_NLIMITS; i++)
         if (prlimit(s->pid, (__rlimit_resource_t)i, NULL, &s->limits[i]) != 0)
             return FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot read the limits of process %ld: %s",
@@ -289,10 +294,30 @@ static bool join_namespaces(const struct subject *s, struct error *err) {
     return true;
 }
 
+/* As ulimit and systemd name them; "" of another kernel's. */
+static const char *limit_name(int i) {
+    static const char *const names[RLIM_NLIMITS] = {
+        [RLIMIT_CPU] = "CPU",           [RLIMIT_FSIZE] = "FSIZE",
+        [RLIMIT_DATA] = "DATA",         [RLIMIT_STACK] = "STACK",
+        [RLIMIT_CORE] = "CORE",         [RLIMIT_RSS] = "RSS",
+        [RLIMIT_NPROC] = "NPROC",       [RLIMIT_NOFILE] = "NOFILE",
+        [RLIMIT_MEMLOCK] = "MEMLOCK",   [RLIMIT_AS] = "AS",
+        [RLIMIT_LOCKS] = "LOCKS",       [RLIMIT_SIGPENDING] = "SIGPENDING",
+        [RLIMIT_MSGQUEUE] = "MSGQUEUE", [RLIMIT_NICE] = "NICE",
+        [RLIMIT_RTPRIO] = "RTPRIO",     [RLIMIT_RTTIME] = "RTTIME"};
+    return names[i] != NULL ? names[i] : "";
+}
+
 static bool take_limits(const struct subject *s, struct error *err) {
-    for (int i = 0; i < RLIM_NLIMITS; i++)
-        if (setrlimit((__rlimit_resource_t)i, &s->limits[i]) != 0)
-            return FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot take over limit %d: %s", i, strerror(errno));
+    for (int i = 0; i < RLIM_NLIMITS; i++) {
+        if (setrlimit((__rlimit_resource_t)i, &s->limits[i]) == 0)
+            continue;
+        int failed = errno;
+        return FAIL_NATIVE(err, ERROR_SYSTEM, failed, "cannot take over RLIMIT_%s (%d) of process %ld: %s%s",
+                           limit_name(i), i, (long)s->pid, strerror(failed),
+                           failed == EPERM ? "; needs CAP_SYS_RESOURCE: run as root, or raise it here first"
+                                           : "");
+    }
     if (sched_setaffinity(0, s->cpus_size, s->cpus) != 0)
         return FAIL_NATIVE(err, ERROR_SYSTEM, errno, "cannot go to its CPUs: %s", strerror(errno));
     setpriority(PRIO_PROCESS, 0, s->nice);

@@ -43,8 +43,8 @@ bool undo_open(struct undo *undo, struct error *err) {
         return true;
     close(ends[1]);
     *undo = (struct undo){.to = -1};
-    return FAIL_NATIVE(err, ERROR_SYSTEM, failed, "cannot start the process that tidies up: %s",
-                       strerror(failed));
+    return FAIL_NATIVE(err, ERROR_SYSTEM, failed, "cannot start the process that tidies up: %s%s",
+                       strerror(failed), failed == ENOENT ? " (/proc is missing: mount it)" : "");
 }
 
 static js *array_of(const struct strings *list) {

@@ -23,6 +23,10 @@ assert view["limits"]["nofile"] == 777 and view["limits"]["memlock"] == 65536, v
 assert view["cpus"] == sys.argv[3], view
 PY
 host_cases "like:$job"
+# A limit of its own that may not be had here: by name, and what to do.
+expect 2 setpriv --bounding-set=-sys_resource --inh-caps=-sys_resource \
+    prlimit --nofile=500:500 "$GPUVET" run --rounds 1 --case null --allow-busy --no-baseline --in "like:$job"
+grep -q 'RLIMIT_NOFILE.*Operation not permitted; needs CAP_SYS_RESOURCE' out err || fail "which limit is not said"
 kill -9 $job
 wait $job 2>/dev/null
 

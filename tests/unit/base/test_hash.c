@@ -4,6 +4,8 @@
 
 #include "base/hash.h"
 
+#include <unistd.h>
+
 static void known_values(void **state) {
     (void)state;
     static const struct {
@@ -38,6 +40,19 @@ static void files(void **state) {
     assert_false(sha256_file_hex(".", out));
     assert_false(sha256_file_hex("nowhere", out));
     assert_false(sha256_file_hex("/dev/zero", out));
+    tree_put("sparse", "a");
+    assert_int_equal(truncate("sparse", SHA256_FILE_LIMIT + 1), 0);
+    assert_false(sha256_file_hex("sparse", out));
+    /* Of several blocks, the last one not whole. */
+    char *many = malloc(200001), whole[SHA256_HEX_SIZE];
+    assert_non_null(many);
+    memset(many, 'b', 200000);
+    many[200000] = '\0';
+    tree_put("many", many);
+    sha256_hex(many, 200000, whole);
+    free(many);
+    assert_true(sha256_file_hex("many", out));
+    assert_string_equal(out, whole);
 }
 
 int main(void) {
