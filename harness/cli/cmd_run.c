@@ -144,8 +144,11 @@ static bool get_ready(struct job *job, struct error *err) {
     job->is_prepared = true;
     if (!check_effects(&v->effects, &job->prepared, err))
         return RELAY(err);
-    if (v->dry_run)
+    if (v->dry_run && v->baseline == NULL)
         return true;
+    /* Of a dry run too: a name that is not there is better known before. */
+    if (v->dry_run && (job->results = results_folder(v->results, false, err)) == NULL)
+        return RELAY(err);
     if (!load_baseline(job, err))
         return RELAY(err);
     for (size_t i = 0; i < job->prepared.n_places; i++)

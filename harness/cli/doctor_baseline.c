@@ -63,6 +63,8 @@ bool doctor_baseline(const char *given, const char *results, const char *machine
     if (given != NULL && is_folder(given))
         return capture_environment(given, out, err) || RELAY(err);
     char *folder = results_folder(results, false, given == NULL ? &none : err);
+    if (folder == NULL && given == NULL && results != NULL)
+        log_warning("judged without a baseline: %s", none.text);
     if (folder == NULL)
         return given == NULL; /* nothing was ever saved here */
     bool good = true;

@@ -24,6 +24,14 @@ expect 1 "$GPUVET" compare before slow.jsonl
 has out "regressed (2)"
 lacks out "shipped default"
 
+# A plan says at once that the baseline named for it is not there; doctor, that no folder of results is.
+expect 0 "$GPUVET" run --dry-run --profile quick --case null --baseline before
+expect 2 "$GPUVET" run --dry-run --profile quick --case null --baseline nonesuch
+one_line
+has err "no baseline 'nonesuch'"
+"$GPUVET" doctor --results nowhere >out 2>err
+has err "judged without a baseline: results folder nowhere (--results)"
+
 # A run in runs/ by its file name alone.
 cp slow.jsonl results/runs/
 (mkdir elsewhere && cd elsewhere && GPUVET_RESULTS=../results "$GPUVET" compare before slow.jsonl >/dev/null)
