@@ -35,6 +35,12 @@ static void recreate(const struct container *c, const char *change, struct findi
 
 /* ---- what it has of the driver's nodes ---- */
 
+/* A node may have another name in the container than on the host (--device /dev/nvidia1:/dev/nvidia0): what
+ * it is, its number says. */
+static int minor_of(const struct device_entry *d, int by_name) {
+    return d->minor >= 0 ? d->minor : by_name;
+}
+
 /* One after another: what CUDA needs, then the GPUs it has, and with MIG its instances. */
 static bool next_node(const struct scene *scene, const struct container *c, size_t *at,
                       struct container_need *out) {
@@ -42,14 +48,16 @@ static bool next_node(const struct scene *scene, const struct container *c, size
     container_needs(scene, needs);
     while (*at < CONTAINER_NEEDS + c->n_devices) {
         size_t i = (*at)++;
-        const char *path = i < CONTAINER_NEEDS ? needs[i].node : c->devices[i - CONTAINER_NEEDS].host_path;
+        const struct device_entry *d = i < CONTAINER_NEEDS ? NULL : &c->devices[i - CONTAINER_NEEDS];
+        const char *path = d == NULL ? needs[i].node : d->host_path;
         int cap = cap_node_number(path), gpu = gpu_node_number(path);
-        if (i < CONTAINER_NEEDS)
+        if (d == NULL)
             *out = needs[i];
         else if (gpu >= 0)
-            *out = (struct container_need){"nvidia", path, majors_current(scene, "nvidia"), gpu};
+            *out = (struct container_need){"nvidia", path, majors_current(scene, "nvidia"), minor_of(d, gpu)};
         else if (cap >= 0 && mig_is_on(scene))
-            *out = (struct container_need){"nvidia-caps", path, majors_current(scene, "nvidia-caps"), cap};
+            *out = (struct container_need){"nvidia-caps", path, majors_current(scene, "nvidia-caps"),
+                                           minor_of(d, cap)};
         else
             continue;
         if (out->major >= 0)
@@ -206,16 +214,17 @@ static void check_gone(const struct scene *scene, const struct container *c, str
     char name[160];
     for (size_t i = 0; majors_current(scene, "nvidia") >= 0 && i < c->n_devices; i++) {
         const struct device_entry *d = &c->devices[i];
+        char node[32];
+        snprintf(node, sizeof node, "/dev/nvidia%d", d->minor);
         if (d->by_manager || d->major != MAJOR_NVIDIA || gpu_node_number(d->host_path) < 0 ||
-            may_be_gpu_node(scene, d->host_path))
+            may_be_gpu_node(scene, node))
             continue;
         struct finding *f =
             finding_add(out, "podman.gpu-gone", SEVERITY_FAIL,
-                        "Podman container %s was made with %s, which no GPU of this driver has",
-                        shown(c, name, sizeof name), d->host_path);
+                        "Podman container %s was made with %s as %d:%d, which no GPU of this driver has",
+                        shown(c, name, sizeof name), d->host_path, d->major, d->minor);
         finding_evidence(f, c->file, "devices: %s", d->text);
-        finding_evidence(f, "/proc/driver/nvidia/gpus", "no GPU with Device Minor: %d",
-                         gpu_node_number(d->host_path));
+        finding_evidence(f, "/proc/driver/nvidia/gpus", "no GPU with Device Minor: %d", d->minor);
         recreate(c, " with the GPUs that are there", f);
     }
 }
