@@ -88,7 +88,8 @@ static bool is_runtime(const struct scene *scene) {
     return false;
 }
 
-static void say_missing(const struct scene *scene, struct findings *out) {
+/* `elsewhere`: one that is there, and that the loader does not find; NULL. */
+static void say_missing(const struct scene *scene, const char *elsewhere, struct findings *out) {
     const char *loaded = versions_loaded(scene);
     const char *nvml = versions_library(scene, "nvml");
     const char *capabilities = versions_variable(scene, "NVIDIA_DRIVER_CAPABILITIES");
@@ -96,6 +97,13 @@ static void say_missing(const struct scene *scene, struct findings *out) {
         finding_add(out, "libs.missing", SEVERITY_FAIL, "libcuda.so.1 is not found%s",
                     nvml != NULL ? ", though libnvidia-ml.so.1 is: nvidia-smi works and CUDA does not" : "");
     finding_evidence(f, "libcuda.so.1", "not found");
+    if (elsewhere != NULL) {
+        finding_evidence(f, elsewhere,
+                         "is there, and is none to the loader: a folder that it does not search");
+        finding_remedy(f,
+                       "file -L %s; of 64 bits: its folder into a file of /etc/ld.so.conf.d, then ldconfig",
+                       elsewhere);
+    }
     if (nvml != NULL)
         finding_evidence(f, nvml, "libnvidia-ml.so.1 resolves to it");
     if (loaded != NULL)
@@ -151,6 +159,12 @@ static void say_unusable(const struct scene *scene, const char *path, const char
         finding_remedy(f, "let everybody read it: chmod a+r %s, and its folders: namei -l %s", path, path);
         return;
     }
+    if (strstr(why, "failed to map segment") != NULL || strstr(why, "allocate memory") != NULL) {
+        finding_cause(f, "the file may be whole: it may not be mapped, or there is no room to");
+        finding_remedy(f, "a limit of address space (batch systems set one): ulimit -v must be unlimited");
+        finding_remedy(f, "a file system mounted noexec: findmnt -T %s", path);
+        return;
+    }
     finding_remedy(f, "see what it is, and what it lacks: file -L %s; ldd %s", path, path);
     finding_remedy(
         f,
@@ -164,7 +178,7 @@ static void check_missing(const struct scene *scene, struct findings *out) {
                 (!scene->container || versions_nvml_works(scene) || versions_container_wants(scene)) &&
                 (scene->container || versions_gpu(scene, 0) != NULL);
     if (path == NULL && used && versions_libraries_known(scene) && !was_loaded(scene)) {
-        say_missing(scene, out);
+        say_missing(scene, NULL, out);
     } else if (path != NULL && used && file_list_size(scene->source, &scene->driver.files, path) == 0 &&
                !versions_cuda_works(scene)) {
         struct finding *f =
@@ -176,7 +190,10 @@ static void check_missing(const struct scene *scene, struct findings *out) {
             path);
     } else if (path != NULL && used && !was_loaded(scene)) {
         const char *why = loader_refusal(scene, path);
-        if (why != NULL)
+        /* Fedora's /usr/lib, say, which is for programs of 32 bits. */
+        if (why != NULL && strstr(why, "libcuda.so.1: cannot open shared object file: No such file") != NULL)
+            say_missing(scene, path, out);
+        else if (why != NULL)
             say_unusable(scene, path, why, out);
     }
 }
@@ -260,7 +277,7 @@ static const struct rule rules[] = {
      .title = "libcuda.so.1 is there and cannot be used",
      .needs = "probes.json: libs, cuInit (absent, reason)",
      .cause =
-         "a file cut short (an upgrade that was interrupted, a full disk), one of another architecture, one that this user may not read, or one whose own libraries are missing",
+         "a file cut short (an upgrade that was interrupted, a full disk), one of another architecture, one that this user may not read, one whose own libraries are missing, or one that cannot be mapped (ulimit -v, noexec)",
      .remedy = "what the loader says of it; reinstall the driver's user space",
      .source = "injected: a library cut short, of another architecture, unreadable, a folder in its place"},
     {.id = "libs.compat",
