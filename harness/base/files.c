@@ -84,11 +84,17 @@ static int create_beside(const char *path, struct text *name) {
     return fd;
 }
 
-/* A device, a pipe or a socket that took a file's place would be lost: root's /dev/null as anybody's. */
+/* A device, a pipe or a socket whose place a file took would be lost: root's /dev/null as anybody's; and so
+ * would /dev/stdout, a link to one or into /proc. */
 static bool is_replaceable(const char *path, struct error *err) {
     struct stat st;
-    if (lstat(path, &st) != 0 || S_ISREG(st.st_mode) || S_ISLNK(st.st_mode))
+    char to[8] = "";
+    if (lstat(path, &st) != 0)
         return true; /* what else is the matter, creating tells */
+    bool link = S_ISLNK(st.st_mode);
+    bool into_proc = link && readlink(path, to, sizeof to - 1) > 0 && strncmp(to, "/proc/", 6) == 0;
+    if (!into_proc && (S_ISREG(st.st_mode) || (link && (stat(path, &st) != 0 || S_ISREG(st.st_mode)))))
+        return true;
     return FAIL(err, ERROR_USAGE, "%s is no regular file, so none is written in its place", path);
 }
 

@@ -48,6 +48,20 @@ static void what_is_no_file_is_not_replaced(void **state) {
     assert_non_null(strstr(err.text, "pipe is no regular file"));
     assert_int_equal(lstat("pipe", &st), 0);
     assert_true(S_ISFIFO(st.st_mode));
+    static const char *const leads_to[] = {"pipe", "/dev/null", "/proc/self/fd/1", "."};
+    for (size_t i = 0; i < sizeof leads_to / sizeof *leads_to; i++) {
+        assert_int_equal(symlink(leads_to[i], "link"), 0);
+        assert_false(file_replace("link", "x", 1, &err));
+        assert_int_equal(lstat("link", &st), 0);
+        assert_true(S_ISLNK(st.st_mode));
+        assert_int_equal(unlink("link"), 0);
+    }
+    /* A link to a file, or to nothing, is replaced, and not what it leads to. */
+    assert_int_equal(symlink("absent", "link"), 0);
+    assert_true(file_replace("link", "x", 1, &err));
+    assert_int_equal(lstat("link", &st), 0);
+    assert_true(S_ISREG(st.st_mode));
+    assert_int_equal(unlink("link"), 0);
 }
 
 static void failure_leaves_nothing_behind(void **state) {
