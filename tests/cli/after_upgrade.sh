@@ -195,6 +195,7 @@ for path in sys.argv[1:]:
     for line in walk(yaml.safe_load(open(path))): print(line.strip())
 PY
     [ "$(grep -c "^gpuvet run" commands)-$(grep -c "^gpuvet doctor" commands)" = 2-4 ] || fail "commands are missing"
+    mkdir -p "$GPUVET_RESULTS"
     while read -r _ line; do
         read -ra words <<<"$line"
         [ "${words[0]}" = run ] && words+=(--dry-run --from "$CAPTURES/two-socket-8gpu")
