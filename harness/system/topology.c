@@ -18,7 +18,8 @@ struct topology {
 /* Variables of a site's or a batch system's would put another machine, or none, in this one's place. */
 static void forget_variables(void) {
     for (char **at = environ; at != NULL && *at != NULL;) {
-        if (!text_starts(*at, "HWLOC_")) {
+        /* An entry without a '=' is no variable: nothing reads it, and unsetenv leaves it. */
+        if (!text_starts(*at, "HWLOC_") || strchr(*at, '=') == NULL) {
             at++;
             continue;
         }

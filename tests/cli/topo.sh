@@ -68,6 +68,13 @@ for variable in 'HWLOC_SYNTHETIC=node:7 core:3 pu:1' HWLOC_XMLFILE="$CAPTURES/tw
     cmp own out || fail "another machine with $variable"
     [ ! -s err ] || fail "a word with $variable"
 done
+# An entry of the environment that is no variable (no shell makes one) holds nothing up.
+expect 0 timeout 60 python3 - "$GPUVET" <<'P'
+import ctypes, sys
+entries = lambda *words: (ctypes.c_char_p * (len(words) + 1))(*[w.encode() for w in words], None)
+ctypes.CDLL(None).execve(sys.argv[1].encode(), entries(sys.argv[1], "topo"), entries("HWLOC_ODD", "HWLOC_FSROOT=/nonexistent", "NO_COLOR=1"))
+P
+cmp own out || fail "another machine with an entry that is no variable"
 expect 2 "$GPUVET" topo --from ''
 one_line
 expect 2 "$GPUVET" topo --from nowhere
