@@ -206,7 +206,11 @@ static void asked_to_end(void **state) {
         "sh -c 'trap \"sleep 0.2; echo ended >$0; exit\" TERM; echo >$1; while :; do sleep 0.01; done' $0 $1 & "
         "wait",
         "ended\n");
-    expect_last_act("trap 'echo ended >$0; exit' TERM; echo >$1; kill -STOP $$; sleep 600 & wait", "ended\n");
+    /* Ready once it stands still: stopped after it was asked, it would hear nothing more. */
+    expect_last_act("trap 'echo ended >$0; exit' TERM; "
+                    "(until grep -q '^State:.T' /proc/$$/status; do :; done; echo >$1) & "
+                    "kill -STOP $$; sleep 600 & wait",
+                    "ended\n");
     /* One that will not is killed with what it started. */
     char *said = last_act("trap '' TERM; sleep 600 & echo $$ $! >$0; echo >$1; wait");
     char *rest = said;
