@@ -37,6 +37,17 @@ int cap_node_number(const char *path) {
     return number_of(path, "/dev/nvidia-caps/nvidia-cap");
 }
 
+bool host_has_node(const struct scene *scene, const char *path) {
+    static const char *const folders[] = {"/dev/nvidia-caps", "/dev/nvidia-caps-imex-channels"};
+    bool folder = false;
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        size_t length = strlen(folders[i]);
+        folder =
+            folder || (text_starts(path, folders[i]) && path[length + strspn(path + length, "/")] == '\0');
+    }
+    return folder || device_nodes_find(scene->nodes, path) != NULL;
+}
+
 bool may_be_gpu_node(const struct scene *scene, const char *path) {
     char bdf[16];
     int minor = gpu_node_number(path);

@@ -23,6 +23,8 @@ bool container_need_met(const struct scene *scene, const struct container *c,
 /* N of /dev/nvidiaN and of /dev/nvidia-caps/nvidia-capN; -1: another. */
 int gpu_node_number(const char *path);
 int cap_node_number(const char *path);
+/* True also for the driver's folders of nodes (-v /dev/nvidia-caps), which are in no list of nodes. */
+bool host_has_node(const struct scene *scene, const char *path);
 /* False where the driver's GPUs are known, and none has the minor of /dev/nvidiaN. */
 bool may_be_gpu_node(const struct scene *scene, const char *path);
 /* How to make this node of the driver's, now and at each boot, before the units that need it. */

@@ -241,7 +241,7 @@ static void check_rules_of(const struct scene *scene, const struct container *c,
 static void check_nodes_of(const struct scene *scene, const struct container *c, struct findings *out) {
     for (size_t i = 0; scene->nodes->known && majors_current(scene, "nvidia") >= 0 && i < c->n_devices; i++) {
         const struct device_entry *d = &c->devices[i];
-        if (!d->by_manager || device_nodes_find(scene->nodes, d->host_path) != NULL)
+        if (!d->by_manager || host_has_node(scene, d->host_path))
             continue;
         struct finding *f = finding_add(out, "docker.node-missing", SEVERITY_FAIL,
                                         "Docker container %s takes %s, which is not there: it does not start",

@@ -197,7 +197,7 @@ static void check_missing(const struct scene *scene, const struct container *c, 
     char name[160];
     for (size_t i = 0; scene->nodes->known && majors_current(scene, "nvidia") >= 0 && i < c->n_devices; i++) {
         const struct device_entry *d = &c->devices[i];
-        if (d->by_manager || d->major >= 0 || device_nodes_find(scene->nodes, d->host_path) != NULL)
+        if (d->by_manager || d->major >= 0 || host_has_node(scene, d->host_path))
             continue;
         struct finding *f = finding_add(out, "podman.node-missing", SEVERITY_FAIL,
                                         "Podman container %s takes %s, which is not there: it does not start",
