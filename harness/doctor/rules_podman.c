@@ -68,6 +68,14 @@ static bool next_node(const struct scene *scene, const struct container *c, size
 
 enum fate { FATE_FINE, FATE_OLD_NODE, FATE_OLD_RULE, FATE_DENIED };
 
+/* Its owner gave it the driver's nodes by --device, and this one not: to look at GPUs needs no more. */
+static bool does_without(const struct container *c, const char *path) {
+    bool given = false;
+    for (size_t i = 0; i < c->n_devices; i++)
+        given = given || c->devices[i].major == MAJOR_NVIDIA;
+    return given && container_device(c, path) == NULL;
+}
+
 /* The rule that somebody wrote for it when its number was another one. */
 static const struct device_rule *old_rule(const struct scene *scene, const struct container *c,
                                           const struct container_need *node) {
@@ -76,7 +84,8 @@ static const struct device_rule *old_rule(const struct scene *scene, const struc
     for (size_t i = 0; i < c->n_rules; i++) {
         const struct device_rule *rule = &c->rules[i];
         enum rule_wrong one = judge_device_rule(scene, rule, node);
-        bool old = one == RULE_KNOWN || one == RULE_FOREIGN || one == RULE_STALE;
+        bool old =
+            one == RULE_KNOWN || ((one == RULE_FOREIGN || one == RULE_STALE) && !does_without(c, node->node));
         if (old && majors_dynamic(rule->major) && strcmp(rule->key, PODMAN_RULE) == 0 &&
             (found == NULL || one < best)) {
             best = one;
