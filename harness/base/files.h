@@ -13,7 +13,8 @@
  * device would block), and so is a larger one. */
 bool file_read(const char *path, size_t limit, struct text *out, struct error *err);
 
-/* Writes beside the target, syncs, renames: readers see the old file or the new one. */
+/* Writes beside the target, syncs, renames: readers see the old file or the new one. A link to a file is
+ * replaced itself; what is no file, or leads to none, or into /proc, is refused and stays. */
 bool file_replace(const char *path, const char *data, size_t length, struct error *err);
 
 /* mkdir -p, new folders with mode 0755 less the umask. */
