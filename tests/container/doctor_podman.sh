@@ -103,6 +103,7 @@ made "$OLD" "${DEVICES[@]}" -e LICENCE=hush
 on_host
 found "fail podman.device-stale" "$NAME" "$OLD:0" "$UVM" "podman rm $NAME"
 only podman.device-stale
+# shellcheck disable=SC2016 # for the shell inside
 unshare -m bash -c 'mount --bind devices /proc/devices && exec "$0" doctor --capture taken' "$GPUVET" >out 2>err || [ $? = 1 ] || fail "no capture"
 ! grep -rl hush taken || fail "what a container's variables hold is in a capture"
 doctor_by from_taken
@@ -114,7 +115,8 @@ found "fail uvm.major-stale" "$OLD:0" ENXIO
 on_host # while it runs, its group is tried
 not_found podman.
 engine stop -t 0 "$NAME" >/dev/null 2>&1
-engine inspect -f '{{.Config.CreateCommand}}' "$NAME" >out 2>&1 && grep -q nvidia-uvm out || fail "what doctor says to look at shows no command"
+engine inspect -f '{{.Config.CreateCommand}}' "$NAME" >out 2>&1
+grep -q nvidia-uvm out || fail "what doctor says to look at shows no command"
 
 made "$OLD" "${maps[@]}" "${DEVICES[@]}"
 on_host
