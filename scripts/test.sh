@@ -119,6 +119,11 @@ run_ctest() {
         grep -E '\*\*\*Skipped' "$log.lines" | sed 's/^ *//'
         grep -hE '^skip: ' "$folder/Testing/Temporary/LastTest.log" | sort -u
     fi
+    if [ "$(grep -cE '^skip: ' "$folder/Testing/Temporary/LastTest.log")" -lt "$s" ]; then
+        echo "of these $s skips not every one says why (skip: REASON)"
+        failures+=("tests: $name: a skip without its reason")
+        f=$((f + 1))
+    fi
     if [ "$status" != 0 ]; then
         cat "$log"
         failures+=("tests: $name")

@@ -170,15 +170,28 @@ static void mount_line(char *line, struct text *out) {
     text_addf(out, "%.*s%.*s " LEFT_OUT " rw", (int)(type - line), line, (int)strcspn(type, " "), type);
 }
 
+/* The members of `from` that are named, as they are. */
+static void copy_members(const js *from, const char *const *names, js *out) {
+    for (; *names != NULL; names++)
+        if (js_get(from, *names) != NULL)
+            js_set(out, *names, js_copy(js_get(from, *names)));
+}
+
+/* Takes `some`. */
+static void add_json(js *some, struct text *out) {
+    char *text = js_text(some);
+    text_addf(out, "%s\n", text);
+    free(text);
+    js_free(some);
+}
+
 /* Of a container of Docker's only what is about devices; binds are its user's folders. */
 static void add_docker(const char *bytes, size_t length, struct text *out) {
-    static const char *const kept[] = {"Devices", "DeviceCgroupRules", "DeviceRequests", "Privileged",
-                                       "Runtime"};
+    static const char *const kept[] = {"Devices",    "DeviceCgroupRules", "DeviceRequests",
+                                       "Privileged", "Runtime",           NULL};
     struct error err = {0};
     js *all = js_parse(bytes, length, &err), *some = js_new_object(), *binds = js_new_array();
-    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
-        if (js_get(all, kept[i]) != NULL)
-            js_set(some, kept[i], js_keep(js_get(all, kept[i])));
+    copy_members(all, kept, some);
     for (size_t i = 0; i < js_length(js_get(all, "Binds")); i++) {
         const char *bind = js_string(js_at(js_get(all, "Binds"), i), "");
         if (text_starts(bind, "/dev/nvidia"))
@@ -190,18 +203,8 @@ static void add_docker(const char *bytes, size_t length, struct text *out) {
             js_append_string(binds, source);
     }
     js_set(some, "Binds", binds);
-    char *text = js_text(some);
-    text_addf(out, "%s\n", text);
-    free(text);
-    js_free(some);
+    add_json(some, out);
     js_free(all);
-}
-
-/* The members of `from` that are named, as they are. */
-static void copy_members(const js *from, const char *const *names, js *out) {
-    for (; *names != NULL; names++)
-        if (js_get(from, *names) != NULL)
-            js_set(out, *names, js_copy(js_get(from, *names)));
 }
 
 static js *copy_each(const js *list, const char *const *names) {
@@ -261,10 +264,7 @@ static void add_specification(const char *bytes, size_t length, struct text *out
     js_set(some, "mounts", copy_binds(js_get(all, "mounts")));
     js_set(some, "hooks", copy_hooks(js_get(all, "hooks")));
     js_set(some, "linux", os);
-    char *text = js_text(some);
-    text_addf(out, "%s\n", text);
-    free(text);
-    js_free(some);
+    add_json(some, out);
     js_free(all);
 }
 
@@ -274,10 +274,7 @@ static void add_names(const char *bytes, size_t length, struct text *out) {
     struct error err = {0};
     js *all = js_parse(bytes, length, &err);
     js *some = copy_each(all, kept);
-    char *text = js_text(some);
-    text_addf(out, "%s\n", text);
-    free(text);
-    js_free(some);
+    add_json(some, out);
     js_free(all);
 }
 

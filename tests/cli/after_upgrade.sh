@@ -3,7 +3,7 @@
 # doctor --after-upgrade: when a boot is judged, what is told where, and the unit and CI files that call it.
 # shellcheck disable=SC2016 # the quoted scripts are expanded where they run
 . "$GPUVET_SOURCE/tests/cli/lib.sh"
-command -v python3 >/dev/null || { echo "skip: python3 writes the captures, and is not here"; exit 77; }
+command -v python3 >/dev/null || skip "python3 writes the captures, and is not here"
 ci=$GPUVET_SOURCE/scripts/ci
 unit=$ci/gpuvet-after-upgrade.service
 
@@ -209,7 +209,7 @@ else
     echo "no yaml for python3: the CI files were not read"
 fi
 
-command -v systemd-analyze >/dev/null || { echo "skip: no systemd-analyze (package systemd): the rest was good"; exit 77; }
+command -v systemd-analyze >/dev/null || skip "no systemd-analyze (package systemd): the rest was good"
 mkdir units
 sed "s|^ExecStart=[^ ]*|ExecStart=$GPUVET|" "$unit" >units/gpuvet-after-upgrade.service
 for other in nvidia-persistenced pve-guests lxc docker slurmd; do
@@ -219,6 +219,6 @@ cp -r units bad
 sed -i "s/^Type=oneshot/Type=onceshot/" bad/gpuvet-after-upgrade.service
 # First that it finds anything.
 SYSTEMD_UNIT_PATH=$PWD/bad: systemd-analyze verify --man=no bad/gpuvet-after-upgrade.service >out 2>&1
-grep -q onceshot out || { cat out; echo "skip: systemd-analyze verify says nothing here: the rest was good"; exit 77; }
+grep -q onceshot out || { cat out; skip "systemd-analyze verify says nothing here: the rest was good"; }
 SYSTEMD_UNIT_PATH=$PWD/units: systemd-analyze verify --man=no units/gpuvet-after-upgrade.service >out 2>&1 || fail "systemd-analyze verify"
 [ ! -s out ] || fail "systemd-analyze verify complains"

@@ -3,7 +3,7 @@
 # Mending in /etc/pve/lxc, on a file system that behaves as Proxmox's does.
 # shellcheck disable=SC2016 # the quoted scripts are expanded where they run
 . "$GPUVET_SOURCE/tests/cli/lib.sh"
-[ -e /dev/fuse ] || { echo "skip: no /dev/fuse: no cluster file system to write on"; exit 77; }
+[ -e /dev/fuse ] || skip "no /dev/fuse: no cluster file system to write on"
 . "$GPUVET_SOURCE/tests/cli/mend_rig.bash"
 
 mount_cluster='

@@ -9,12 +9,12 @@ V2=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
 if [ -z "$V2" ] && [ -z "${OWN_MOUNTS:-}" ]; then
     OWN_MOUNTS=1 exec unshare -m bash "$0" # there may be one all the same, mounted nowhere
 elif [ -z "$V2" ]; then
-    { mkdir -p v2 && mount -t cgroup2 none v2 2>/dev/null; } || { echo "skip: no cgroup v2 is mounted here, and none can be"; exit 77; }
+    { mkdir -p v2 && mount -t cgroup2 none v2 2>/dev/null; } || skip "no cgroup v2 is mounted here, and none can be"
     V2=$PWD/v2
 fi
 TOP=$V2/gpuvet-test.$$
-mkdir -p "$TOP/middle/leaf" || { echo "no group can be made in $V2"; exit 77; }
-python3 "$GPUVET_SOURCE/tests/cli/device_filter.py" "$TOP/middle/leaf" || { rmdir "$TOP"{/middle/leaf,/middle,}; exit 77; }
+mkdir -p "$TOP/middle/leaf" || skip "no group can be made in $V2"
+python3 "$GPUVET_SOURCE/tests/cli/device_filter.py" "$TOP/middle/leaf" || { rmdir "$TOP"{/middle/leaf,/middle,}; skip "no device filter can be set here"; }
 V1=$(awk '$3 == "cgroup" && $4 ~ /(^|,)devices(,|$)/ { print $2; exit }' /proc/mounts)
 
 cleanup() {

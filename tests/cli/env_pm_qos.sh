@@ -3,8 +3,8 @@
 # A process that holds a PM-QoS bound is named, in the environment, in a run's header and in a capture; one that only
 # reads the device is none. Needs root and the device. The bound is held for a few seconds.
 . "$GPUVET_SOURCE/tests/cli/lib.sh"
-[ -c /dev/cpu_dma_latency ] || { echo "skip: there is no /dev/cpu_dma_latency here"; exit 77; }
-{ [ -w /dev/cpu_dma_latency ] && [ "$(id -u)" = 0 ]; } || { echo "skip: holding a PM-QoS bound needs root"; exit 77; }
+[ -c /dev/cpu_dma_latency ] || skip "there is no /dev/cpu_dma_latency here"
+{ [ -w /dev/cpu_dma_latency ] && [ "$(id -u)" = 0 ]; } || skip "holding a PM-QoS bound needs root"
 
 us=12345
 cp "$(command -v sleep)" qos-holder # the command's name
@@ -26,7 +26,7 @@ import time; time.sleep(60)
 reader=$!
 trap 'kill $holder $reader 2>/dev/null' EXIT
 for _ in $(seq 100); do [ -e held ] && [ -e read ] && grep -q qos-holder "/proc/$holder/comm" && break; sleep 0.1; done
-{ [ -e held ] && [ -e read ]; } || { echo "skip: the device cannot be opened or written here"; exit 77; }
+{ [ -e held ] && [ -e read ]; } || skip "the device cannot be opened or written here"
 
 names() { # FILE KEY…: the bound and its holders, where others may hold one as well
     python3 - "$us" "$holder" "$reader" "$@" <<'P' || fail "bound or holder are not told in $1"

@@ -3,7 +3,7 @@
 # How tests/gpu/fault_matrix.py judges, without a GPU: the answers to the same rows as captures are right, those of another
 # row, of a machine where nothing is wrong, and of one with a second fault are not.
 . "$GPUVET_SOURCE/tests/cli/lib.sh"
-command -v python3 >/dev/null || { echo "needs python3"; exit 77; }
+command -v python3 >/dev/null || skip "needs python3"
 python3 - "$GPUVET_SOURCE" "$GPUVET" <<'PY' || fail "the rows are judged wrongly"
 import importlib.util
 import json

@@ -19,6 +19,12 @@ fail() {
     exit 1
 }
 
+# What cannot be tried here, and why: scripts/test.sh takes a skip without its reason for a failure.
+skip() {
+    echo "skip: ${0##*/}: $*"
+    exit 77
+}
+
 # expect STATUS COMMAND…: stdout in ./out, stderr in ./err.
 expect() {
     local want=$1 got=0

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # The portable program needs libc and libm only, and no symbol of a glibc after 2.35.
 . "$GPUVET_SOURCE/tests/cli/lib.sh"
-grep -q 'GPUVET_PORTABLE:BOOL=ON' "$GPUVET_BUILD/CMakeCache.txt" || { echo "skip: not the portable build"; exit 77; }
-command -v readelf >/dev/null || { echo "skip: readelf is not installed"; exit 77; }
+grep -q 'GPUVET_PORTABLE:BOOL=ON' "$GPUVET_BUILD/CMakeCache.txt" || skip "not the portable build"
+command -v readelf >/dev/null || skip "readelf is not installed"
 readelf -d "$GPUVET" | grep NEEDED | grep -o '\[.*\]' >needed
 grep -vE '^\[(libc\.so\.6|libm\.so\.6|ld-linux-x86-64\.so\.2)\]$' needed && fail "needs more than libc and libm"
 grep -q 'libc.so.6' needed || fail "readelf shows no libc"
@@ -13,6 +13,6 @@ if [ "$(printf '%s\n' GLIBC_2.35 "$newest" | sort -V | tail -1)" != GLIBC_2.35 ]
     # portable as the system it was built on.
     here=$(getconf GNU_LIBC_VERSION | grep -o '[0-9.]*')
     [ "$(printf '%s\n' 2.37 "$here" | sort -V | tail -1)" = 2.37 ] ||
-        { echo "skip: built on glibc $here, so it needs $newest; for other machines build on Debian 12 or Ubuntu 22.04"; exit 77; }
+        skip "built on glibc $here, so it needs $newest; for other machines build on Debian 12 or Ubuntu 22.04"
     fail "needs $newest"
 fi

@@ -3,8 +3,8 @@
 # The page in a real browser: Chromium, headless, at the width of a desk and of a phone, light and dark.
 . "$GPUVET_SOURCE/tests/cli/lib.sh"
 browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome) ||
-    { echo "no chromium here (apt-get install chromium)"; exit 77; }
-command -v gnuplot >/dev/null || { echo "no gnuplot here"; exit 77; }
+    skip "no chromium here (apt-get install chromium)"
+command -v gnuplot >/dev/null || skip "no gnuplot here"
 make() { python3 "$GPUVET_SOURCE/tests/cli/make_node.py" "$@" || fail "make_node.py"; }
 for s in 1 2 3; do make "b$s.jsonl" seed=$s day=$s; done
 make after.jsonl seed=4 day=4 h2d=0.93 wake=0.5 governor=performance

@@ -3,7 +3,7 @@
 # The clock is set back by two hours while a run goes on: it ends as it should, in order, and compares. Deadlines are
 # of CLOCK_MONOTONIC; only stamps and names know the wall clock.
 . "$GPUVET_SOURCE/tests/cli/lib.sh"
-command -v cc >/dev/null || { echo "skip: no C compiler for the made-up clock"; exit 77; }
+command -v cc >/dev/null || skip "no C compiler for the made-up clock"
 cat >back.c <<'C'
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -13,7 +13,7 @@ elif [ -z "${OWN_MOUNTS:-}" ] && unshare -m true 2>/dev/null; then
 elif mkdir -p cpu && mount -t cgroup -o cpu none cpu 2>/dev/null; then
     group=$PWD/cpu/$name
 fi
-{ [ -n "${group:-}" ] && mkdir "$group" 2>/dev/null; } || { echo "skip: no cgroup with a CPU quota can be made here"; exit 77; }
+{ [ -n "${group:-}" ] && mkdir "$group" 2>/dev/null; } || skip "no cgroup with a CPU quota can be made here"
 leave() {
     # shellcheck disable=SC2317 # called by a trap
     for _ in $(seq 50); do rmdir "$group" 2>/dev/null && return; sleep 0.1; done
@@ -27,7 +27,7 @@ limit() {
         echo 100000 >"$group/cpu.cfs_period_us" && echo "$1" >"$group/cpu.cfs_quota_us"
     fi
 }
-limit 20000 || { echo "skip: no CPU quota can be set here"; exit 77; }
+limit 20000 || skip "no CPU quota can be set here"
 cat >inside <<'S'
 echo $$ >"$GROUP/cgroup.procs" || exit 99 # no skip: the group was made for us
 exec "$@"

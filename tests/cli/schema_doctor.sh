@@ -3,7 +3,7 @@
 # What doctor and topo say to machines fits its schema (run_cases.py asks it of every case too), and the schema
 # refuses what is broken.
 . "$GPUVET_SOURCE/tests/cli/lib.sh"
-python3 -c 'import jsonschema' 2>/dev/null || { echo "skip: python3-jsonschema is missing"; exit 77; }
+python3 -c 'import jsonschema' 2>/dev/null || skip "python3-jsonschema is missing"
 SCHEMAS=$GPUVET_SOURCE/results/schema
 fits() { python3 "$GPUVET_SOURCE/tests/cli/check_schema.py" "$SCHEMAS/$1.schema.json" "$2" >out 2>err || fail "$2"; }
 

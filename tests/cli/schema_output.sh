@@ -3,7 +3,7 @@
 # What the commands print for machines and keep in files fits its schema, and no schema takes what is broken. Runs,
 # comparisons and baselines: schema_run.sh; doctor and topo: schema_doctor.sh.
 . "$GPUVET_SOURCE/tests/cli/lib.sh"
-python3 -c 'import jsonschema' 2>/dev/null || { echo "skip: python3-jsonschema is missing"; exit 77; }
+python3 -c 'import jsonschema' 2>/dev/null || skip "python3-jsonschema is missing"
 NODE=$CAPTURES/guest-2gpu
 fits() { # SCHEMA FILE
     python3 - "$GPUVET_SOURCE/results/schema/$1.schema.json" "$2" >out 2>err <<'P' || fail "$2 against $1"

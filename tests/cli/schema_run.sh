@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What is written fits its schema, and the schema refuses what is broken.
 . "$GPUVET_SOURCE/tests/cli/lib.sh"
-python3 -c 'import jsonschema' 2>/dev/null || { echo "skip: python3-jsonschema is missing"; exit 77; }
+python3 -c 'import jsonschema' 2>/dev/null || skip "python3-jsonschema is missing"
 schema() { python3 "$GPUVET_SOURCE/tests/cli/check_schema.py" "$@" >out 2>err || fail "check_schema $*"; }
 SCHEMAS=$GPUVET_SOURCE/results/schema
 

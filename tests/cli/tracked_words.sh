@@ -4,7 +4,7 @@
 # none is too long to read. Patterns are put together from halves, so that this file does not hold them itself.
 . "$GPUVET_SOURCE/tests/cli/lib.sh"
 git=(git -c "safe.directory=*" -C "$GPUVET_SOURCE")
-"${git[@]}" rev-parse --is-inside-work-tree >/dev/null 2>&1 || { echo "skip: no git checkout: tracked files are not known"; exit 77; }
+"${git[@]}" rev-parse --is-inside-work-tree >/dev/null 2>&1 || skip "no git checkout: tracked files are not known"
 
 bad=0
 # none WHAT PATTERN [ALLOWED]: no line of a tracked text file matches PATTERN (extended, any case), but for hits

@@ -83,6 +83,15 @@ again() {
     PID=$(engine inspect -f '{{.State.Pid}}' "$NAME" 2>/dev/null) # it warns of the number
     nsenter -t "$PID" -m /bin/mount --bind /devices /proc/devices || fail "no list of devices for the container"
 }
+# Nothing is foreseen, and nothing comes true.
+stays_well() {
+    on_host
+    only
+    again
+    inside
+    reached
+    only
+}
 binds() {
     local node
     BINDS=()
@@ -92,12 +101,7 @@ with nvidiactl nvidia-uvm nvidia0
 binds nvidiactl nvidia-uvm nvidia0
 
 made "$UVM" "${DEVICES[@]}"
-on_host
-only
-again
-inside
-reached
-only
+stays_well
 
 made "$OLD" "${DEVICES[@]}" -e LICENCE=hush
 on_host
@@ -148,16 +152,11 @@ found "fail podman.node-missing" "$NAME" /dev/nvidia-uvm
 ! engine start "$NAME" >/dev/null 2>&1 || fail "a container starts without what it binds"
 host_nodes
 
-# Nothing is foreseen of what is looked up at each start, and nothing comes true.
+# What is looked up at each start.
 for options in "--device nvidia.com/gpu=all" --privileged; do
     # shellcheck disable=SC2086 # words
     made "$OLD" $options
-    on_host
-    only
-    again
-    inside
-    reached
-    only
+    stays_well
 done
 # Nothing is known of a container that was never started.
 engine rm -f -t 0 "$NAME" >/dev/null 2>&1

@@ -6,10 +6,6 @@
 # shellcheck source=../cli/lib.sh
 . "$GPUVET_SOURCE/tests/cli/lib.sh"
 
-skip() {
-    echo "skip: ${0##*/}: $*"
-    exit 77
-}
 need_root() { [ "$(id -u)" = 0 ] || skip "needs root"; }
 need() {
     local program

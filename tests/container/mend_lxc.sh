@@ -5,12 +5,12 @@
 # driver here, which /proc/devices then calls nvidia-uvm.
 # shellcheck disable=SC2016 # the quoted scripts are expanded where they run
 . "$GPUVET_SOURCE/tests/cli/lib.sh"
-command -v lxc-start >/dev/null || { echo "skip: LXC (lxc-start) is not here"; exit 77; }
-[ -e /dev/fuse ] || { echo "skip: no /dev/fuse, which stands for the GPU's node"; exit 77; }
+command -v lxc-start >/dev/null || skip "LXC (lxc-start) is not here"
+[ -e /dev/fuse ] || skip "no /dev/fuse, which stands for the GPU's node"
 . "$GPUVET_SOURCE/tests/cli/mend_rig.bash"
 
 script='
-    [ -e /sys/fs/cgroup/cgroup.controllers ] || { echo "skip: no cgroup v2 here, by which LXC denies devices"; exit 77; }
+    [ -e /sys/fs/cgroup/cgroup.controllers ] || skip "no cgroup v2 here, by which LXC denies devices"
     cp devices given
     sed "/ nvidia-uvm/d; s/^ *10 misc/ 10 nvidia-uvm/" given >devices # the same file, for it is mounted
     has /proc/devices "10 nvidia-uvm"
@@ -47,7 +47,7 @@ $MAP
 CONF
     trap "lxc-stop -n infer -k 2>/dev/null || true" EXIT
     start() { # a user namespace gets no new /proc where something is mounted over a file of the old one
-        unshare -m sh -c "umount /proc/devices; exec lxc-start -n infer -d -o $PWD/lxc.log -l INFO -- /usr/bin/sleep 300" >out 2>&1 || { cat lxc.log >>out; echo "skip: LXC starts no container here"; exit 77; }
+        unshare -m sh -c "umount /proc/devices; exec lxc-start -n infer -d -o $PWD/lxc.log -l INFO -- /usr/bin/sleep 300" >out 2>&1 || { cat lxc.log >>out; skip "LXC starts no container here"; }
         lxc-wait -n infer -s RUNNING -t 20 || fail "it does not run"
     }
     inside() { lxc-attach --clear-env -n infer -- /usr/bin/sh -c "(exec 3<>/dev/nvidia-uvm)" >out 2>&1; }
@@ -114,4 +114,4 @@ for kind in privileged unprivileged; do
     done
 done
 echo "$tried of 4 containers were mended"
-[ "$tried" -gt 0 ] || exit 77
+[ "$tried" -gt 0 ] || skip "none of the containers could be started here"
