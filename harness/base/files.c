@@ -95,7 +95,8 @@ static bool is_replaceable(const char *path, struct error *err) {
     bool into_proc = link && readlink(path, to, sizeof to - 1) > 0 && strncmp(to, "/proc/", 6) == 0;
     if (!into_proc && (S_ISREG(st.st_mode) || (link && (stat(path, &st) != 0 || S_ISREG(st.st_mode)))))
         return true;
-    return FAIL(err, ERROR_USAGE, "%s is no regular file, so none is written in its place: name another", path);
+    return FAIL(err, ERROR_USAGE, "%s is no regular file, so none is written in its place: name another",
+                path);
 }
 
 bool file_replace(const char *path, const char *data, size_t length, struct error *err) {
